@@ -1,0 +1,76 @@
+"""LangGraph checkpoints as documents: the stored schema, and the operations over it.
+
+Pure: nothing here reads or writes anything. The two savers carry the commands of
+:mod:`~naas_abi_sdk.langgraph_documents.operations` to a store and bring the answers back.
+
+**What is stored.** Six collections; every document has ``agent_id``, ``thread_id`` and
+``_schema`` 2.
+
+========================  =======================================================================
+langgraph_checkpoints_v2  one per checkpoint: ``checkpoint_ns``, ``checkpoint_id``,
+                          ``parent_id``, ``checkpoint`` (without channel values) and
+                          ``metadata`` as stored values, ``channels``: name to
+                          ``{"value": stored}`` or ``{"blob": b-…}``
+langgraph_writes_v2       one per pending write: the four ids, ``task_id``, ``task_path``,
+                          ``index``, ``channel``, ``value`` (stored)
+langgraph_blobs_v2        channel values, ``ref`` ``b-…``: ``value`` (stored), or ``chunks`` (a list
+                          of ``c-…``) and ``length``
+langgraph_items_v2        ``c-…``: ``elements``, at most 32 of ``[e-…, payload length]``; and
+                          ``e-…``: one list element's ``value`` (stored)
+langgraph_parts_v2        ``p-…``: ``payload``, 256 KiB of a longer value
+langgraph_orders_v2       only for a checkpoint whose id sorts below its parent's (the clock
+                          stepped back): its ``order``; see ``ordering``
+========================  =======================================================================
+
+A *stored value* is ``{"kind", "payload"}``: what LangGraph's serializer makes of it; above 256 KiB
+``{"kind", "size", "parts"}``. References are content addresses within the thread, so a value that
+did not change is not stored again, and appending a message stores the message, the last chunk, a
+small blob and the checkpoint.
+
+**Why a stored checkpoint is always whole.** Values are stored before what references them, the
+checkpoint last, in one transaction where the store has them. A killed process leaves at most
+values that nothing references.
+"""
+
+from __future__ import annotations
+
+from naas_abi_sdk.langgraph_documents.batching import batches, references
+from naas_abi_sdk.langgraph_documents.planning import next_version
+from naas_abi_sdk.langgraph_documents.recall import Recall
+from naas_abi_sdk.langgraph_documents.redaction import redact_secrets
+from naas_abi_sdk.langgraph_documents.schema import (
+    BLOBS,
+    CHECKPOINTS,
+    CHUNK_SIZE,
+    COLLECTIONS,
+    INLINE_LIMIT,
+    ITEMS,
+    ORDERS,
+    PART_SIZE,
+    PARTS,
+    READ_BUDGET,
+    REDACTED_SECRET,
+    SCHEMA_VERSION,
+    WRITES,
+)
+
+__all__ = [
+    "BLOBS",
+    "CHECKPOINTS",
+    "CHUNK_SIZE",
+    "COLLECTIONS",
+    "INLINE_LIMIT",
+    "ITEMS",
+    "ORDERS",
+    "PARTS",
+    "PART_SIZE",
+    "READ_BUDGET",
+    "REDACTED_SECRET",
+    "SCHEMA_VERSION",
+    "WRITES",
+    "Recall",
+    "batches",
+    "next_version",
+    "redact_secrets",
+    "references",
+]

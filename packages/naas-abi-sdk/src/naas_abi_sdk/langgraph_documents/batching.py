@@ -1,0 +1,68 @@
+"""What a stored document references, and how references are read in bounded batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from naas_abi_sdk.document.types import Data
+from naas_abi_sdk.langgraph_documents.schema import (
+    CHUNK_BYTES,
+    DOCUMENT_OVERHEAD,
+    PART_SIZE,
+    READ_BUDGET,
+    STORED_BYTES,
+    VALUE_COLLECTIONS,
+)
+from naas_abi_sdk.limits import MAX_IN_VALUES
+
+__all__ = ["Reference", "batches", "references"]
+
+#: A reference and the bytes its document is estimated to cost to read.
+Reference = tuple[str, int]
+
+
+def references(document: Data) -> Iterator[Reference]:
+    """What a checkpoint, pending write, blob, chunk or element references directly, in order."""
+    for name in ("checkpoint", "metadata", "value"):
+        stored = document.get(name)
+        if stored is not None:
+            yield from _parts(stored)
+    for entry in document.get("channels", {}).values():
+        if "blob" in entry:
+            yield entry["blob"], STORED_BYTES
+        else:
+            yield from _parts(entry["value"])
+    for chunk in document.get("chunks", ()):
+        yield chunk, CHUNK_BYTES
+    for ref, length in document.get("elements", ()):
+        yield ref, min(length, PART_SIZE) + DOCUMENT_OVERHEAD
+
+
+def _parts(stored: dict[str, Any]) -> Iterator[Reference]:
+    for ref in stored.get("parts", ()):
+        yield ref, STORED_BYTES
+
+
+def batches(wanted: Iterable[Reference]) -> list[tuple[str, list[str]]]:
+    """Group references into reads: ``(collection, references)`` each.
+
+    A read is estimated at no more than ``READ_BUDGET`` bytes (one larger document still makes a
+    read of its own) and names at most ``MAX_IN_VALUES`` references. Order is kept.
+    """
+    groups: dict[str, list[Reference]] = {}
+    for ref, size in wanted:
+        groups.setdefault(VALUE_COLLECTIONS[ref[0]], []).append((ref, size))
+    return [(name, batch) for name, group in groups.items() for batch in _split(group)]
+
+
+def _split(group: list[Reference]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    total = 0
+    for ref, size in group:
+        if batch and (total + size > READ_BUDGET or len(batch) == MAX_IN_VALUES):
+            yield batch
+            batch, total = [], 0
+        batch.append(ref)
+        total += size
+    yield batch

@@ -1,0 +1,119 @@
+"""Documents to values: the reverse of encoding.
+
+Every function takes ``stored``, the value documents already read, by reference, and raises
+:class:`~naas_abi_sdk.errors.CheckpointDamaged` naming what is missing or does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from naas_abi_sdk.document.types import Data
+from naas_abi_sdk.errors import CheckpointDamaged
+from naas_abi_sdk.langgraph_documents._langgraph import SerializerProtocol
+from naas_abi_sdk.langgraph_documents.recall import KnownCheckpoint, KnownValue
+from naas_abi_sdk.langgraph_documents.schema import SCHEMA_VERSION
+
+__all__ = ["StoredValues", "channel_values", "checked", "known_checkpoint", "value_of"]
+
+#: Value documents by reference.
+StoredValues = Mapping[str, Data]
+
+
+def checked(document: Data) -> Data:
+    """``document`` if its schema is the one this codec reads."""
+    if (schema := document.get("_schema")) != SCHEMA_VERSION:
+        message = (
+            f"checkpoint {document.get('checkpoint_id')!r} of thread {document.get('thread_id')!r} "
+            f"has schema {schema!r}, this version reads {SCHEMA_VERSION}. Upgrade the reader."
+        )
+        raise CheckpointDamaged(message)
+    return document
+
+
+def value_of(value: Data, stored: StoredValues, serde: SerializerProtocol) -> Any:
+    """The Python value of a stored typed value."""
+    return serde.loads_typed((value["kind"], _payload(value, stored)))
+
+
+def channel_values(
+    document: Data, stored: StoredValues, serde: SerializerProtocol
+) -> dict[str, Any]:
+    """Every channel value of a checkpoint document."""
+    return {
+        name: _channel_value(entry, stored, serde) for name, entry in document["channels"].items()
+    }
+
+
+def known_checkpoint(
+    document: Data, order: str, stored: StoredValues, versions: Mapping[str, Any]
+) -> KnownCheckpoint:
+    """What a loaded checkpoint references, exactly."""
+    own = (document["checkpoint"], document["metadata"])
+    return KnownCheckpoint(
+        key=(document["thread_id"], document["checkpoint_ns"], document["checkpoint_id"]),
+        order=order,
+        channels={
+            name: KnownValue(versions.get(name), entry, _pieces(entry, stored))
+            for name, entry in document["channels"].items()
+        },
+        other=frozenset(ref for value in own for ref in value.get("parts", ())),
+    )
+
+
+def _channel_value(entry: Data, stored: StoredValues, serde: SerializerProtocol) -> Any:
+    if "blob" not in entry:
+        return value_of(entry["value"], stored, serde)
+    blob = _document(entry["blob"], stored)
+    if "chunks" not in blob:
+        return value_of(blob["value"], stored, serde)
+    items = [
+        value_of(_document(ref, stored)["value"], stored, serde)
+        for chunk in blob["chunks"]
+        for ref, _ in _document(chunk, stored)["elements"]
+    ]
+    if len(items) != blob["length"]:
+        message = f"list {entry['blob']!r} has {len(items)} elements, {blob['length']} were stored"
+        raise CheckpointDamaged(message)
+    return items
+
+
+def _payload(value: Data, stored: StoredValues) -> bytes:
+    if "parts" not in value:
+        payload: bytes = value["payload"]
+        return payload
+    payload = b"".join(_document(ref, stored)["payload"] for ref in value["parts"])
+    if len(payload) != value["size"]:
+        message = (
+            f"parts of {value['parts'][0]!r} hold {len(payload)} bytes, {value['size']} were stored"
+        )
+        raise CheckpointDamaged(message)
+    return payload
+
+
+def _pieces(entry: Data, stored: StoredValues) -> dict[str, frozenset[str]]:
+    head = entry.get("blob")
+    if head is None:
+        return {}
+    blob = stored[head]
+    if "chunks" not in blob:
+        return {head: frozenset((head, *blob["value"].get("parts", ())))}
+    pieces = {chunk: frozenset(_below(chunk, stored)) for chunk in blob["chunks"]}
+    return {**pieces, head: frozenset((head,))}
+
+
+def _below(chunk: str, stored: StoredValues) -> list[str]:
+    refs = [chunk]
+    for element, _ in stored[chunk]["elements"]:
+        refs.append(element)
+        refs.extend(stored[element]["value"].get("parts", ()))
+    return refs
+
+
+def _document(ref: str, stored: StoredValues) -> Data:
+    try:
+        return stored[ref]
+    except KeyError:
+        message = f"value document {ref!r} is missing"
+        raise CheckpointDamaged(message) from None

@@ -1,0 +1,438 @@
+"""The saver's operations, each a generator of commands.
+
+Every order of steps that keeps a stored checkpoint whole is here and nowhere else:
+
+* a value is stored before what references it and the checkpoint document last, all in one
+  ``Apply``: one transaction where the store has them;
+* values that another checkpoint references are skipped only while that checkpoint is stored: the
+  ``Apply`` starts by requiring it, and if it is gone everything is stored again;
+* deleting goes the other way, checkpoints first, and takes a value only at the version at which
+  it was seen before no checkpoint was left.
+
+An operation is one call of a saver; run it with :mod:`naas_abi_sdk.document.driving`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from naas_abi_sdk.document.commands import Find, Get, Operation, apply, declare, emit, get
+from naas_abi_sdk.document.types import Data, Delete, Document, OrderBy, Outcome, Predicate, Write
+from naas_abi_sdk.errors import (
+    CheckpointConflict,
+    CheckpointDamaged,
+    CollectionNotFound,
+    ThreadBusy,
+)
+from naas_abi_sdk.langgraph_documents._langgraph import (
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    RunnableConfig,
+    SerializerProtocol,
+)
+from naas_abi_sdk.langgraph_documents.addresses import document_id
+from naas_abi_sdk.langgraph_documents.configuring import Address, address, configurable, thread_text
+from naas_abi_sdk.langgraph_documents.decoding import (
+    StoredValues,
+    channel_values,
+    checked,
+    known_checkpoint,
+    value_of,
+)
+from naas_abi_sdk.langgraph_documents.filtering import metadata_matches
+from naas_abi_sdk.langgraph_documents.planning import CheckpointPlan, plan_checkpoint, plan_writes
+from naas_abi_sdk.langgraph_documents.reading import equals, read_together, read_values
+from naas_abi_sdk.langgraph_documents.recall import Recall
+from naas_abi_sdk.langgraph_documents.schema import (
+    BLOBS,
+    CHECKPOINTS,
+    COLLECTIONS,
+    ITEMS,
+    ORDERS,
+    PARTS,
+    READ_BUDGET,
+    WRITES,
+)
+from naas_abi_sdk.limits import MAX_PAGE_SIZE
+
+__all__ = ["Memory", "delete_thread", "get_tuple", "history", "put", "put_writes", "setup"]
+
+logger = logging.getLogger(__name__)
+
+#: Checkpoints that ``history`` reads and resolves at a time.
+HISTORY_PAGE = 20
+
+#: Times a read starts over because what it was reading was deleted meanwhile.
+READ_ATTEMPTS = 3
+
+#: Times ``delete_thread`` starts over because a writer stored a checkpoint meanwhile.
+DELETE_ATTEMPTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a saver brings to every operation: its scope, its serializer, what it knows stored."""
+
+    agent_id: str
+    serde: SerializerProtocol
+    recall: Recall
+
+
+def setup() -> Operation[None]:
+    """Declare the collections. Operations that write do it by themselves when it is missing."""
+    yield from declare(COLLECTIONS)
+
+
+def put(
+    memory: Memory, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata
+) -> Operation[RunnableConfig]:
+    """Store a checkpoint and the values its parent does not have; returns its config.
+
+    Raises:
+        InvalidCheckpointConfig: the config names no usable thread.
+        ValueNotStorable: a value cannot be serialized; nothing was stored.
+        CheckpointConflict: another checkpoint is stored under this id.
+    """
+    at = address(config)
+    while True:
+        plan = plan_checkpoint(
+            memory.agent_id, at, memory.serde, memory.recall, config, checkpoint, metadata
+        )
+        outcomes = yield from _store(plan.stages)
+        gone = [
+            key
+            for key, outcome in zip(plan.relied_on, outcomes, strict=False)
+            if outcome.state != "done"
+        ]
+        if not gone:
+            break
+        memory.recall.forget(gone)
+    yield from _settle(plan, outcomes)
+    if plan.disordered:
+        logger.warning(
+            "checkpoint %s of thread %r sorts below its parent %s: the clock stepped back; "
+            "it is the latest all the same",
+            checkpoint["id"],
+            at.thread_id,
+            at.checkpoint_id,
+        )
+    memory.recall.learn(plan.known)
+    return at.config(checkpoint["id"])
+
+
+def put_writes(
+    memory: Memory,
+    config: RunnableConfig,
+    writes: Sequence[tuple[str, Any]],
+    task_id: str,
+    task_path: str = "",
+) -> Operation[None]:
+    """Store a task's pending writes; storing the same ones again changes nothing.
+
+    Raises:
+        InvalidCheckpointConfig: the config names no checkpoint.
+        ValueNotStorable: a value cannot be serialized; nothing was stored.
+    """
+    at = address(config)
+    yield from _store(plan_writes(memory.agent_id, at, memory.serde, writes, task_id, task_path))
+
+
+def get_tuple(memory: Memory, config: RunnableConfig) -> Operation[CheckpointTuple | None]:
+    """Load the checkpoint that ``config`` names, or the latest of its namespace.
+
+    Five reads in a row at the most, however long the history: the checkpoint, its pending writes
+    and blobs, chunks, elements, parts.
+
+    Raises:
+        CheckpointDamaged: the checkpoint is stored but cannot be read back whole.
+    """
+    at = address(config)
+    for _ in range(READ_ATTEMPTS):
+        document = yield from _wanted(memory, at)
+        if document is None:
+            return None
+        try:
+            return (yield from _load(memory, document))
+        except CheckpointDamaged as error:
+            if (yield from get(CHECKPOINTS, document.id)) is not None:
+                raise _damaged(document.data, error) from error
+    return None
+
+
+def history(
+    memory: Memory,
+    config: RunnableConfig | None,
+    *,
+    filter: Mapping[str, Any] | None = None,  # noqa: A002 -- LangGraph's word
+    before: RunnableConfig | None = None,
+    limit: int | None = None,
+) -> Operation[None]:
+    """Emit the checkpoints that ``config`` covers, newest id first.
+
+    A config without thread covers every thread of the scope; ``checkpoint_ns`` counts only when
+    it is there, and ``""`` then means the root namespace. ``before`` cuts at its checkpoint id,
+    whatever its thread; without one it cuts nothing. ``filter`` compares metadata (see
+    :func:`~naas_abi_sdk.langgraph_documents.filtering.metadata_matches`) before ``limit`` counts.
+    """
+    left = limit
+    query = Find(
+        CHECKPOINTS,
+        _covered(memory, config, before),
+        OrderBy("checkpoint_id", "desc"),
+        HISTORY_PAGE if limit is None or filter else max(1, min(limit, HISTORY_PAGE)),
+        max_bytes=READ_BUDGET,
+    )
+    cached: dict[str, dict[str, Data]] = {}
+    more = limit is None or limit > 0
+    while more:
+        (page,) = yield from read_together([query])
+        cached, tuples = yield from _tuples(memory, page.items, cached, filter or {}, left)
+        for item in tuples:
+            yield from emit(item)
+        left = None if left is None else left - len(tuples)
+        query = _next(query, page.cursor)
+        more = page.cursor is not None and left != 0
+
+
+def delete_thread(memory: Memory, thread_id: object) -> Operation[None]:
+    """Delete every checkpoint, pending write and value of a thread; absent is fine.
+
+    Safe to stop anywhere and to repeat: checkpoints go first, so what is left of them is whole. A
+    writer that stores a checkpoint meanwhile either loses it here or keeps it whole.
+    """
+    thread = thread_text(thread_id)
+    scope = equals(agent_id=memory.agent_id, thread_id=thread)
+    memory.recall.forget_thread(thread)
+    for _ in range(DELETE_ATTEMPTS):
+        for collection in (ORDERS, CHECKPOINTS, WRITES):
+            yield from _delete_all(Find(collection, scope, limit=MAX_PAGE_SIZE, fields=()))
+        if (yield from _delete_values(scope)):
+            return
+    message = (
+        f"thread {thread!r} kept being written while it was being deleted. What is stored of it is "
+        "whole; stop its writers and delete it again."
+    )
+    raise ThreadBusy(message)
+
+
+def _store(stages: Sequence[Sequence[Write]]) -> Operation[list[Outcome]]:
+    try:
+        return (yield from apply(*stages))
+    except CollectionNotFound:
+        yield from setup()
+        return (yield from apply(*stages))
+
+
+def _settle(plan: CheckpointPlan, outcomes: Sequence[Outcome]) -> Operation[None]:
+    writes = [write for stage in plan.stages for write in stage]
+    ours = outcomes[writes.index(plan.checkpoint)]
+    if ours.state == "done":
+        return
+    stored = yield from get(CHECKPOINTS, plan.checkpoint.id)
+    if stored is None or stored.data != plan.checkpoint.data:
+        thread_id, checkpoint_ns, checkpoint_id = plan.known.key
+        message = (
+            f"thread {thread_id!r} already has another checkpoint {checkpoint_id!r} in namespace "
+            f"{checkpoint_ns!r}. Stored checkpoints never change; give the new one its own id."
+        )
+        raise CheckpointConflict(message)
+
+
+def _wanted(memory: Memory, at: Address) -> Operation[Document | None]:
+    if at.checkpoint_id is not None:
+        key = document_id(memory.agent_id, at.thread_id, at.checkpoint_ns, at.checkpoint_id)
+        (document,) = yield from read_together([Get(CHECKPOINTS, key)])
+        return document  # type: ignore[no-any-return]  # the answer of a Get
+    scope = equals(agent_id=memory.agent_id, thread_id=at.thread_id, checkpoint_ns=at.checkpoint_ns)
+    newest, reordered = yield from read_together(
+        [
+            Find(CHECKPOINTS, scope, OrderBy("checkpoint_id", "desc"), limit=1),
+            Find(ORDERS, scope, OrderBy("order", "desc"), limit=1),
+        ]
+    )
+    document = newest.items[0] if newest.items else None
+    if document is not None and reordered.items:
+        last = reordered.items[0]
+        if last.data["order"] > document.data["checkpoint_id"]:
+            # An order document is stored after its checkpoint but deleted before it.
+            return (yield from get(CHECKPOINTS, last.id)) or document
+    return document  # type: ignore[no-any-return]  # an item of a Find's page
+
+
+def _load(memory: Memory, document: Document) -> Operation[CheckpointTuple]:
+    data = checked(document.data)
+    scope = equals(
+        agent_id=memory.agent_id,
+        thread_id=data["thread_id"],
+        checkpoint_ns=data["checkpoint_ns"],
+        checkpoint_id=data["checkpoint_id"],
+    )
+    stored, (writes, orders) = yield from read_values(
+        memory.agent_id,
+        data["thread_id"],
+        [data],
+        {},
+        also=[_writes(scope), Find(ORDERS, scope, limit=1, fields=("order",))],
+    )
+    item = _tuple(memory, data, [write.data for write in writes], stored)
+    order = orders[0].data["order"] if orders else data["checkpoint_id"]
+    memory.recall.learn(known_checkpoint(data, order, stored, item.checkpoint["channel_versions"]))
+    return item
+
+
+def _writes(scope: tuple[Predicate, ...]) -> Find:
+    return Find(WRITES, scope, limit=MAX_PAGE_SIZE, max_bytes=READ_BUDGET)
+
+
+def _tuple(
+    memory: Memory, data: Data, writes: Sequence[Data], stored: StoredValues
+) -> CheckpointTuple:
+    at = Address(data["thread_id"], data["checkpoint_ns"], data["checkpoint_id"])
+    checkpoint = value_of(data["checkpoint"], stored, memory.serde)
+    checkpoint["channel_values"] = channel_values(data, stored, memory.serde)
+    parent_id = data["parent_id"]
+    in_order = sorted(
+        writes, key=lambda write: (write.get("task_path", ""), write["task_id"], write["index"])
+    )
+    return CheckpointTuple(
+        config=at.config(data["checkpoint_id"]),  # type: ignore[arg-type]  # a plain dict
+        checkpoint=checkpoint,
+        metadata=value_of(data["metadata"], stored, memory.serde),
+        parent_config=at.config(parent_id) if parent_id else None,  # type: ignore[arg-type]  # as above
+        pending_writes=[
+            (write["task_id"], write["channel"], value_of(write["value"], stored, memory.serde))
+            for write in in_order
+        ],
+    )
+
+
+def _covered(
+    memory: Memory, config: RunnableConfig | None, before: RunnableConfig | None
+) -> tuple[Predicate, ...]:
+    values = configurable(config)
+    where = equals(agent_id=memory.agent_id)
+    if values.get("thread_id") is not None:
+        where += equals(thread_id=thread_text(values["thread_id"]))
+    if values.get("checkpoint_ns") is not None:
+        where += equals(checkpoint_ns=values["checkpoint_ns"])
+    if values.get("checkpoint_id"):
+        where += equals(checkpoint_id=values["checkpoint_id"])
+    if cut := configurable(before).get("checkpoint_id"):
+        where += (Predicate("checkpoint_id", "lt", cut),)
+    return where
+
+
+def _next(query: Find, cursor: str | None) -> Find:
+    return Find(
+        query.collection,
+        query.where,
+        query.order_by,
+        query.limit,
+        cursor,
+        query.fields,
+        query.max_bytes,
+    )
+
+
+def _tuples(
+    memory: Memory,
+    documents: Sequence[Document],
+    cached: Mapping[str, Mapping[str, Data]],
+    wanted: Mapping[str, Any],
+    limit: int | None,
+) -> Operation[tuple[dict[str, dict[str, Data]], list[CheckpointTuple]]]:
+    """The tuples of one page of checkpoints, and the values they share with the next page."""
+    threads: dict[str, list[Data]] = {}
+    matching: list[Data] = []
+    for document in documents:
+        data = checked(document.data)
+        if (yield from _metadata_matches(memory, data, wanted)):
+            matching.append(data)
+    matching = matching[:limit]
+    for data in matching:
+        threads.setdefault(data["thread_id"], []).append(data)
+    values: dict[str, dict[str, Data]] = {}
+    writes: dict[tuple[str, str, str], list[Data]] = {}
+    for thread_id, roots in threads.items():
+        values[thread_id], (found,) = yield from read_values(
+            memory.agent_id,
+            thread_id,
+            roots,
+            cached.get(thread_id, {}),
+            also=[_writes(_of_checkpoints(memory, thread_id, roots))],
+        )
+        for write in found:
+            writes.setdefault(_key(write.data), []).append(write.data)
+    tuples = []
+    for data in matching:
+        try:
+            tuples.append(
+                _tuple(memory, data, writes.get(_key(data), []), values[data["thread_id"]])
+            )
+        except CheckpointDamaged as error:
+            if (yield from get(CHECKPOINTS, document_id(memory.agent_id, *_key(data)))) is not None:
+                raise _damaged(data, error) from error
+    return values, tuples
+
+
+def _metadata_matches(memory: Memory, data: Data, wanted: Mapping[str, Any]) -> Operation[bool]:
+    if not wanted:
+        return True
+    only = {"metadata": data["metadata"]}
+    stored, _ = yield from read_values(memory.agent_id, data["thread_id"], [only], {})
+    return metadata_matches(value_of(data["metadata"], stored, memory.serde), wanted)
+
+
+def _of_checkpoints(
+    memory: Memory, thread_id: str, checkpoints: Sequence[Data]
+) -> tuple[Predicate, ...]:
+    where = equals(agent_id=memory.agent_id, thread_id=thread_id)
+    namespaces = {data["checkpoint_ns"] for data in checkpoints}
+    if len(namespaces) == 1:
+        where += equals(checkpoint_ns=namespaces.pop())
+    ids = sorted({data["checkpoint_id"] for data in checkpoints})
+    return (*where, Predicate("checkpoint_id", "in", ids))
+
+
+def _key(data: Data) -> tuple[str, str, str]:
+    return data["thread_id"], data["checkpoint_ns"], data["checkpoint_id"]
+
+
+def _delete_all(query: Find) -> Operation[None]:
+    more = True
+    while more:
+        (page,) = yield from read_together([query])
+        yield from apply([Delete(query.collection, item.id) for item in page.items])
+        query, more = _next(query, page.cursor), page.cursor is not None
+
+
+def _delete_values(scope: tuple[Predicate, ...]) -> Operation[bool]:
+    """Delete the thread's values; False, and no more, once a checkpoint appears.
+
+    A put stores its values and its checkpoint at once, so values seen while no checkpoint is
+    stored belong to none; and one that a later put relies on has moved past the version seen.
+    """
+    for collection in (BLOBS, ITEMS, PARTS):
+        query = Find(collection, scope, limit=MAX_PAGE_SIZE, fields=())
+        more = True
+        while more:
+            (page,) = yield from read_together([query])
+            (left,) = yield from read_together([Find(CHECKPOINTS, scope, limit=1, fields=())])
+            if left.items:
+                return False
+            yield from apply([Delete(collection, item.id, item.version) for item in page.items])
+            query, more = _next(query, page.cursor), page.cursor is not None
+    return True
+
+
+def _damaged(data: Data, error: CheckpointDamaged) -> CheckpointDamaged:
+    message = (
+        f"checkpoint {data['checkpoint_id']!r} of thread {data['thread_id']!r} (namespace "
+        f"{data['checkpoint_ns']!r}) cannot be read back: {error}. Other checkpoints of the thread "
+        "are not touched by this: go on from one of them by its checkpoint_id."
+    )
+    return CheckpointDamaged(message)

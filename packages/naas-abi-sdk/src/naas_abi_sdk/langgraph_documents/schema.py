@@ -1,0 +1,94 @@
+"""The stored schema's names and numbers. They never change: stored threads depend on them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from naas_abi_sdk.document.types import CollectionSpec, FieldSpec
+
+__all__ = [
+    "BLOBS",
+    "CHECKPOINTS",
+    "CHUNK_BYTES",
+    "CHUNK_SIZE",
+    "COLLECTIONS",
+    "DOCUMENT_OVERHEAD",
+    "INLINE_LIMIT",
+    "ITEMS",
+    "ORDERS",
+    "PARTS",
+    "PART_SIZE",
+    "READ_BUDGET",
+    "RECALL_CAPACITY",
+    "REDACTED_SECRET",
+    "SCHEMA_VERSION",
+    "STORED_BYTES",
+    "VALUE_COLLECTIONS",
+    "WRITES",
+]
+
+#: ``_schema`` of every document this codec writes.
+SCHEMA_VERSION: Final = 2
+
+#: Bytes of a serialized value that one document holds; a longer one is split into parts.
+#: With base64 and overhead four parts stay below a quarter of the 8 MiB brokers are set to.
+PART_SIZE: Final = 256 * 1024
+
+#: Bytes of a serialized channel value kept in the checkpoint document itself.
+INLINE_LIMIT: Final = 1024
+
+#: Elements one chunk of a list lists: an appended message rewrites at most this many references.
+CHUNK_SIZE: Final = 32
+
+#: Bytes that one read of values may be estimated at: a quarter of an 8 MiB broker limit.
+READ_BUDGET: Final = 2 * 1024 * 1024
+
+#: Bytes a document is estimated to cost beside its payload.
+DOCUMENT_OVERHEAD: Final = 4096
+
+#: Estimated bytes of a full chunk: 32 references of 100 bytes, and the overhead.
+CHUNK_BYTES: Final = CHUNK_SIZE * 100 + DOCUMENT_OVERHEAD
+
+#: Estimated bytes of a document whose payload length is not known before it is read.
+STORED_BYTES: Final = PART_SIZE + DOCUMENT_OVERHEAD
+
+#: References a saver remembers as stored, over all threads: about 40 MB at the most.
+RECALL_CAPACITY: Final = 200_000
+
+#: What stands in a stored value where a secret was.
+REDACTED_SECRET: Final = "[REDACTED: secrets are not stored in checkpoints]"  # noqa: S105 -- no secret
+
+CHECKPOINTS: Final = "langgraph_checkpoints_v2"
+WRITES: Final = "langgraph_writes_v2"
+BLOBS: Final = "langgraph_blobs_v2"
+ITEMS: Final = "langgraph_items_v2"
+PARTS: Final = "langgraph_parts_v2"
+
+#: Checkpoints whose id sorts below their parent's (the clock stepped back); readers without this
+#: collection still find every checkpoint, only "latest" needs it.
+ORDERS: Final = "langgraph_orders_v2"
+
+#: Which collection holds what a reference names, by the reference's first letter.
+VALUE_COLLECTIONS: Final = {"b": BLOBS, "e": ITEMS, "c": ITEMS, "p": PARTS}
+
+
+def _collection(name: str, *fields: str, also: tuple[str, ...] = ()) -> CollectionSpec:
+    return CollectionSpec(
+        name=name,
+        fields=tuple(FieldSpec(field, "string", indexed=True) for field in fields),
+        unique_together=((*fields, *also),),
+    )
+
+
+_SCOPE = ("agent_id", "thread_id")
+_CHECKPOINT = (*_SCOPE, "checkpoint_ns", "checkpoint_id")
+
+#: Every query names fields in the order of its collection's unique group, so one index serves all.
+COLLECTIONS: Final = (
+    _collection(CHECKPOINTS, *_CHECKPOINT),
+    _collection(WRITES, *_CHECKPOINT, also=("task_id", "index")),
+    _collection(BLOBS, *_SCOPE, "ref"),
+    _collection(ITEMS, *_SCOPE, "ref"),
+    _collection(PARTS, *_SCOPE, "ref"),
+    _collection(ORDERS, *_SCOPE, "checkpoint_ns", "order"),
+)

@@ -1,0 +1,125 @@
+"""Two processes on one thread, interleaved command by command: no checkpoint is left dangling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from naas_abi_sdk.document.commands import Apply, Operation
+from naas_abi_sdk.document.performing import perform
+from naas_abi_sdk.langgraph_documents import operations
+from naas_abi_sdk.testing import MemoryDocuments
+from tests.support.checkpoints import Codec, config, make_checkpoint
+
+MESSAGES = [f"message {number} " + "m" * 60 for number in range(40)]
+METADATA: Any = {"source": "loop", "step": 0, "parents": {}}
+
+
+class Step:
+    """An operation moved one command at a time."""
+
+    def __init__(self, documents: Any, operation: Operation[Any]) -> None:
+        self._documents = documents
+        self._operation = operation
+        self._answer: Any = None
+        self._error: Exception | None = None
+        self._started = False
+        self.done = False
+
+    def move(self) -> bool:
+        """Perform one command; whether it may have changed what is stored."""
+        if self.done:
+            return False
+        try:
+            if self._error is not None:
+                command = self._operation.throw(self._error)
+            else:
+                command = self._operation.send(self._answer if self._started else None)
+        except StopIteration:
+            self.done = True
+            return False
+        self._started, self._answer, self._error = True, None, None
+        try:
+            self._answer = perform(self._documents, command)
+        except Exception as error:  # noqa: BLE001 -- the operation decides
+            self._error = error
+        return isinstance(command, Apply)
+
+    def finish(self) -> int:
+        moves = 0
+        while not self.done:
+            self.move()
+            moves += 1
+        return moves
+
+
+def late_put(codec: Codec) -> Operation[Any]:
+    """A step that goes on from checkpoint 1 and adds one message."""
+    checkpoint = make_checkpoint(2, {"messages": [*MESSAGES, "late " * 50], "note": "n" * 2000})
+    return operations.put(codec.memory, config(number=1), checkpoint, METADATA)
+
+
+def fork_put(codec: Codec) -> Operation[Any]:
+    """Another step from checkpoint 1 that brings a value back which no checkpoint has."""
+    checkpoint = make_checkpoint(3, {"messages": MESSAGES[:39], "note": "n" * 2000})
+    return operations.put(codec.memory, config(number=1), checkpoint, METADATA)
+
+
+def delete(codec: Codec) -> Operation[Any]:
+    return operations.delete_thread(codec.memory, "t-1")
+
+
+def prepared() -> tuple[Any, Codec]:
+    documents = MemoryDocuments().for_namespace("n")
+    codec = Codec(documents)
+    codec.put(config(), make_checkpoint(1, {"messages": MESSAGES, "note": "n" * 1500}))
+    return documents, codec
+
+
+def schedules(first: int, second: int) -> Iterator[list[bool]]:
+    """Every order of ``first`` moves of one and ``second`` of the other."""
+    for places in combinations(range(first + second), second):
+        yield [place in places for place in range(first + second)]
+
+
+def check_whole(documents: Any) -> None:
+    for item in Codec(documents).history():
+        assert Codec(documents).get_tuple(item.config).checkpoint == item.checkpoint
+
+
+@pytest.mark.parametrize("writer", [late_put, fork_put], ids=["append", "fork"])
+@pytest.mark.parametrize("warm", [True, False], ids=["knows the parent", "knows nothing"])
+def test_a_put_and_a_delete_in_every_order(writer: Callable[[Codec], Any], warm: bool) -> None:
+    documents, codec = prepared()
+    moves_of_delete = Step(documents, delete(codec)).finish()
+    tried = 0
+    for schedule in schedules(moves_of_delete, 3):
+        documents, codec = prepared()
+        deleting = Step(documents, delete(Codec(documents)))
+        writing = Step(documents, writer(codec if warm else Codec(documents)))
+        for is_writer in schedule:
+            if (writing if is_writer else deleting).move():
+                check_whole(documents)
+        deleting.finish()
+        writing.finish()
+        check_whole(documents)
+        tried += 1
+    assert tried > 500
+
+
+def test_two_forks_in_every_order_keep_both() -> None:
+    for schedule in schedules(3, 3):
+        documents, codec = prepared()
+        other = Codec(documents)
+        other.get_tuple(config())
+        steps = [Step(documents, late_put(codec)), Step(documents, fork_put(other))]
+        for second in schedule:
+            steps[second].move()
+        for step in steps:
+            step.finish()
+        ids = [item.checkpoint["id"][-1] for item in Codec(documents).history(config())]
+        assert ids == ["3", "2", "1"]
+        check_whole(documents)
