@@ -94,6 +94,28 @@ class SaverContract:
         assert loaded.parent_config is None
         assert loaded.pending_writes == []
 
+    @pytest.mark.parametrize(
+        "value",
+        ["nul\0 in text", float("inf"), float("-inf"), -0.0, 2**63 - 1, -(2**63), b"\xff\x00", b""],
+        ids=repr,
+    )
+    def test_values_are_exact(self, calls: Sync, value: Any) -> None:
+        """C014, C017, C019: in state, in a list, and in a pending write."""
+        calls.put(config(), make_checkpoint(1, {"one": value, "many": [value, "x" * 2000]}))
+        calls.put_writes(config(number=1), [("a", value)], "task-1")
+        loaded = calls.get_tuple(config())
+        values = loaded.checkpoint["channel_values"]
+        for found in (values["one"], values["many"][0], loaded.pending_writes[0][2]):
+            assert type(found) is type(value)
+            assert repr(found) == repr(value)
+
+    def test_nan_is_kept(self, calls: Sync) -> None:
+        """C017."""
+        calls.put(config(), make_checkpoint(1, {"n": float("nan")}), {**STEP, "n": float("nan")})
+        loaded = calls.get_tuple(config())
+        assert repr(loaded.checkpoint["channel_values"]["n"]) == "nan"
+        assert repr(loaded.metadata["n"]) == "nan"
+
     def test_nothing_stored_loads_as_none(self, calls: Sync) -> None:
         assert calls.get_tuple(config("absent")) is None
         assert calls.get_tuple(config("absent", 1)) is None

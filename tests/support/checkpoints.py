@@ -10,7 +10,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from naas_abi_sdk.document.commands import Command, Operation
 from naas_abi_sdk.document.driving import iterate, run
 from naas_abi_sdk.document.performing import Documents, perform
-from naas_abi_sdk.langgraph_documents import COLLECTIONS, Recall, operations
+from naas_abi_sdk.langgraph_documents import COLLECTIONS, Memory, Recall, operations
 
 AGENT_ID = "engine.v1"
 
@@ -56,7 +56,7 @@ class Codec:
     ) -> None:
         self.documents = documents
         self.recall = Recall() if recall is None else recall
-        self.memory = operations.Memory(AGENT_ID, JsonPlusSerializer(), self.recall)
+        self.memory = Memory(AGENT_ID, JsonPlusSerializer(), self.recall)
         self.perform = perform_with or (lambda command: perform(documents, command))
 
     def run(self, operation: Operation[Any]) -> Any:

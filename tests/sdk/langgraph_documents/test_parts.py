@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import pytest
 from langchain_core.messages import HumanMessage
-from langgraph.types import Send
 from pydantic import BaseModel, ConfigDict, SecretBytes, SecretStr
 
 from naas_abi_sdk.errors import CheckpointDamaged, InvalidCheckpointConfig
@@ -50,6 +49,13 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="allow")
     token: SecretStr
     inner: dict[str, Any] = {}
+
+
+class Send:
+    """A packet as LangGraph's, which is another distribution."""
+
+    def __init__(self, node: str, arg: Any) -> None:
+        self.node, self.arg = node, arg
 
 
 class Odd:

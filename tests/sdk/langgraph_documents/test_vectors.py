@@ -12,6 +12,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import SecretStr
 
 from naas_abi_sdk.langgraph_documents import (
+    Memory,
     batches,
     next_version,
     operations,
@@ -189,7 +190,7 @@ CHANNELS = {
 @pytest.mark.parametrize("name", sorted(CHANNELS))
 def test_channel_entries(name: str) -> None:
     wanted = next(case["entry"] for case in VECTORS["channel_entries"] if case["name"] == name)
-    encoder = Encoder(AGENT_ID, "t-1", JsonPlusSerializer())
+    encoder = Encoder(Memory(AGENT_ID, JsonPlusSerializer()), "t-1")
     assert encoder.channel(name, CHANNELS[name], 1).entry == plain(wanted)
 
 

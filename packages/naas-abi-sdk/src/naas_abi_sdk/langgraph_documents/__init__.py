@@ -35,8 +35,10 @@ values that nothing references.
 from __future__ import annotations
 
 from naas_abi_sdk.langgraph_documents.batching import batches, references
+from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.planning import next_version
 from naas_abi_sdk.langgraph_documents.recall import Recall
+from naas_abi_sdk.langgraph_documents.recognising import Recogniser
 from naas_abi_sdk.langgraph_documents.redaction import redact_secrets
 from naas_abi_sdk.langgraph_documents.schema import (
     BLOBS,
@@ -68,7 +70,9 @@ __all__ = [
     "REDACTED_SECRET",
     "SCHEMA_VERSION",
     "WRITES",
+    "Memory",
     "Recall",
+    "Recogniser",
     "batches",
     "next_version",
     "redact_secrets",

@@ -11,11 +11,20 @@ from typing import Any
 
 from naas_abi_sdk.document.types import Data
 from naas_abi_sdk.errors import CheckpointDamaged
-from naas_abi_sdk.langgraph_documents._langgraph import SerializerProtocol
+from naas_abi_sdk.langgraph_documents._langgraph import SerializerProtocol, writes_as
+from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.recall import KnownCheckpoint, KnownValue
-from naas_abi_sdk.langgraph_documents.schema import SCHEMA_VERSION
+from naas_abi_sdk.langgraph_documents.recognising import ListedChunk, fingerprint
+from naas_abi_sdk.langgraph_documents.schema import CHUNK_SIZE, SCHEMA_VERSION
 
-__all__ = ["StoredValues", "channel_values", "checked", "known_checkpoint", "value_of"]
+__all__ = [
+    "StoredValues",
+    "channel_values",
+    "checked",
+    "known_checkpoint",
+    "recognise_loaded",
+    "value_of",
+]
 
 #: Value documents by reference.
 StoredValues = Mapping[str, Data]
@@ -60,6 +69,26 @@ def known_checkpoint(
         },
         other=frozenset(ref for value in own for ref in value.get("parts", ())),
     )
+
+
+def recognise_loaded(
+    memory: Memory, document: Data, stored: StoredValues, values: Mapping[str, Any]
+) -> None:
+    """Remember how the lists of a loaded checkpoint are stored, so that a put need not ask."""
+    serializer = writes_as(memory.serde)
+    if serializer is None:
+        return
+    for name, entry in document["channels"].items():
+        chunks = stored[entry["blob"]].get("chunks", ()) if "blob" in entry else ()
+        for number, ref in enumerate(chunks):
+            if memory.recogniser.knows(ref):
+                continue
+            start = number * CHUNK_SIZE
+            content = fingerprint(values[name][start : start + CHUNK_SIZE])
+            if content is not None:
+                elements = stored[ref]["elements"]
+                size = sum(length for _, length in elements)
+                memory.recogniser.learn(serializer, content, ListedChunk(ref, elements, size))
 
 
 def _channel_value(entry: Data, stored: StoredValues, serde: SerializerProtocol) -> Any:

@@ -8,13 +8,13 @@ last chunk, a small blob, and the checkpoint. Payloads above ``PART_SIZE`` are s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 from naas_abi_sdk.document.types import Data, Keep
 from naas_abi_sdk.errors import ValueNotStorable
-from naas_abi_sdk.langgraph_documents._langgraph import SerializerProtocol
+from naas_abi_sdk.langgraph_documents._langgraph import writes_as
 from naas_abi_sdk.langgraph_documents.addresses import (
     chunk_ref,
     document_id,
@@ -23,7 +23,9 @@ from naas_abi_sdk.langgraph_documents.addresses import (
     part_refs,
     value_ref,
 )
+from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.recall import KnownCheckpoint, KnownValue
+from naas_abi_sdk.langgraph_documents.recognising import ListedChunk, fingerprint
 from naas_abi_sdk.langgraph_documents.redaction import redact_secrets
 from naas_abi_sdk.langgraph_documents.schema import (
     CHUNK_SIZE,
@@ -40,9 +42,12 @@ Typed = tuple[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class _Scope:
-    agent_id: str
-    thread_id: str
+class _Chunk:
+    """A chunk of a list being encoded; ``piece`` is what it references if that is all stored."""
+
+    listed: ListedChunk
+    typed: Sequence[Typed]
+    piece: frozenset[str] | None
 
 
 @final
@@ -50,22 +55,18 @@ class Encoder:
     """Encodes the values of one ``put`` or ``put_writes`` and collects their documents.
 
     Args:
-        agent_id: Scope of the documents.
+        memory: Scope, serializer, and the chunks that need not be serialized again.
         thread_id: Thread of the documents; equal values of two threads are two documents.
-        serde: LangGraph's serializer.
         known: Checkpoints whose values are stored: their documents are not collected again.
     """
 
     def __init__(
-        self,
-        agent_id: str,
-        thread_id: str,
-        serde: SerializerProtocol,
-        known: Sequence[KnownCheckpoint] = (),
+        self, memory: Memory, thread_id: str, known: Sequence[KnownCheckpoint] = ()
     ) -> None:
-        self._scope = _Scope(agent_id, thread_id)
-        self._serde = serde
+        self._memory = memory
+        self._thread_id = thread_id
         self._known = known
+        self._writes_as = writes_as(memory.serde)
         self._stages: dict[str, dict[str, Keep]] = {letter: {} for letter in "pecb"}
         self.relied_on: set[KnownCheckpoint] = set()
 
@@ -74,13 +75,16 @@ class Encoder:
         """The collected documents: parts, elements, chunks, blobs; each references earlier ones."""
         return tuple(tuple(stage.values()) for stage in self._stages.values())
 
-    def typed(self, value: Any, place: str) -> Typed:
-        """Serialize a value without its secrets; ``place`` names it if that fails."""
+    def typed(self, value: Any, place: str, *, plain: bool = False) -> Typed:
+        """Serialize a value without its secrets; ``place`` names it if that fails.
+
+        A value that is ``plain`` is known to hold none.
+        """
         try:
-            return self._serde.dumps_typed(redact_secrets(value))
+            return self._memory.serde.dumps_typed(value if plain else redact_secrets(value))
         except Exception as error:
             message = (
-                f"{place} of thread {self._scope.thread_id!r} holds a {_type_name(value)} that "
+                f"{place} of thread {self._thread_id!r} holds a {_type_name(value)} that "
                 f"cannot be serialized: {error}. Nothing was stored. Keep in state what "
                 "LangGraph's serializer can write, or give the saver a serde that can."
             )
@@ -101,9 +105,12 @@ class Encoder:
         """The entry of a channel in its checkpoint document, and what it references."""
         place = f"channel {name!r}"
         if type(value) is list:
-            elements = [self.typed(item, f"{place}[{at}]") for at, item in enumerate(value)]
-            if sum(len(payload) for _, payload in elements) > INLINE_LIMIT:
-                return self._list(elements, version)
+            chunks = [
+                self._chunk(value[start : start + CHUNK_SIZE], place, start)
+                for start in range(0, len(value), CHUNK_SIZE)
+            ]
+            if sum(chunk.listed.size for chunk in chunks) > INLINE_LIMIT:
+                return self._list(chunks, len(value), version)
         typed = self.typed(value, place)
         if len(typed[1]) <= INLINE_LIMIT:
             return KnownValue(version, {"value": self.stored(typed)[0]}, {})
@@ -119,32 +126,52 @@ class Encoder:
             self.relied_on.add(known)
         return value
 
-    def _list(self, elements: Sequence[Typed], version: Any) -> KnownValue:
-        pieces: dict[str, frozenset[str]] = {}
-        chunks: list[str] = []
-        for chunk in _chunks(elements):
-            ref, piece = self._chunk(chunk)
-            chunks.append(ref)
-            pieces[ref] = piece
-        head = list_ref(chunks)
-        self._keep(head, {"chunks": chunks, "length": len(elements)})
+    def _list(self, chunks: Sequence[_Chunk], length: int, version: Any) -> KnownValue:
+        pieces = dict(map(self._keep_chunk, chunks))
+        refs = [chunk.listed.ref for chunk in chunks]
+        head = list_ref(refs)
+        self._keep(head, {"chunks": refs, "length": length})
         pieces[head] = frozenset((head,))
         return KnownValue(version, {"blob": head}, pieces)
 
-    def _chunk(self, elements: Sequence[Typed]) -> tuple[str, frozenset[str]]:
-        listed: list[list[object]] = [[element_ref(*typed), len(typed[1])] for typed in elements]
-        ref = chunk_ref(listed)
+    def _chunk(self, values: list[Any], place: str, start: int) -> _Chunk:
+        content = fingerprint(values)
+        if content is not None and (listed := self._recognised(content)) is not None:
+            piece = self._known_piece(listed.ref)
+            if piece is not None:
+                return _Chunk(listed, (), piece)
+        typed = [
+            self.typed(value, f"{place}[{at}]", plain=content is not None)
+            for at, value in enumerate(values, start)
+        ]
+        listed = _listed_chunk(typed)
+        if content is not None and self._writes_as is not None:
+            self._memory.recogniser.learn(self._writes_as, content, listed)
+        return _Chunk(listed, typed, self._known_piece(listed.ref))
+
+    def _recognised(self, content: bytes) -> ListedChunk | None:
+        if self._writes_as is None:
+            return None
+        return self._memory.recogniser.find(self._writes_as, content)
+
+    def _known_piece(self, head: str) -> frozenset[str] | None:
         for known in self._known:
-            if (piece := known.piece(ref)) is not None:
+            if (piece := known.piece(head)) is not None:
                 self.relied_on.add(known)
-                return ref, piece
+                return piece
+        return None
+
+    def _keep_chunk(self, chunk: _Chunk) -> tuple[str, frozenset[str]]:
+        ref = chunk.listed.ref
+        if chunk.piece is not None:
+            return ref, chunk.piece
         refs = {ref}
-        for (element, _), typed in zip(listed, elements, strict=True):
+        for (element, _), typed in zip(chunk.listed.elements, chunk.typed, strict=True):
             stored, parts = self.stored(typed)
-            self._keep(str(element), {"value": stored})
-            refs.add(str(element))
+            self._keep(element, {"value": stored})
+            refs.add(element)
             refs |= parts
-        self._keep(ref, {"elements": listed})
+        self._keep(ref, {"elements": chunk.listed.elements})
         return ref, frozenset(refs)
 
     def _keep(self, ref: str, body: Data) -> None:
@@ -154,7 +181,7 @@ class Encoder:
                 return
         stage = self._stages[ref[0]]
         if ref not in stage:
-            agent_id, thread_id = self._scope.agent_id, self._scope.thread_id
+            agent_id, thread_id = self._memory.agent_id, self._thread_id
             data = {
                 "agent_id": agent_id,
                 "thread_id": thread_id,
@@ -168,9 +195,10 @@ class Encoder:
             )
 
 
-def _chunks(elements: Sequence[Typed]) -> Iterator[Sequence[Typed]]:
-    for start in range(0, len(elements), CHUNK_SIZE):
-        yield elements[start : start + CHUNK_SIZE]
+def _listed_chunk(elements: Sequence[Typed]) -> ListedChunk:
+    """The chunk that lists these serialized elements."""
+    listed: list[list[Any]] = [[element_ref(*typed), len(typed[1])] for typed in elements]
+    return ListedChunk(chunk_ref(listed), listed, sum(length for _, length in listed))
 
 
 def _type_name(value: Any) -> str:

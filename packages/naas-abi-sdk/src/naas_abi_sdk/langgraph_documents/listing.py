@@ -11,7 +11,7 @@ from datetime import datetime
 from naas_abi_sdk.document.commands import Find, Operation
 from naas_abi_sdk.langgraph_documents._langgraph import RunnableConfig
 from naas_abi_sdk.langgraph_documents.configuring import address
-from naas_abi_sdk.langgraph_documents.operations import Memory
+from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.reading import equals, pages, read_together
 from naas_abi_sdk.langgraph_documents.schema import CHECKPOINTS
 from naas_abi_sdk.limits import MAX_PAGE_SIZE

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from naas_abi_sdk.document.commands import Find, Get, Operation, apply, declare, emit, get
@@ -32,7 +31,6 @@ from naas_abi_sdk.langgraph_documents._langgraph import (
     CheckpointMetadata,
     CheckpointTuple,
     RunnableConfig,
-    SerializerProtocol,
 )
 from naas_abi_sdk.langgraph_documents.addresses import document_id
 from naas_abi_sdk.langgraph_documents.configuring import Address, address, configurable, thread_text
@@ -41,12 +39,13 @@ from naas_abi_sdk.langgraph_documents.decoding import (
     channel_values,
     checked,
     known_checkpoint,
+    recognise_loaded,
     value_of,
 )
 from naas_abi_sdk.langgraph_documents.filtering import metadata_matches
+from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.planning import CheckpointPlan, plan_checkpoint, plan_writes
 from naas_abi_sdk.langgraph_documents.reading import equals, read_together, read_values
-from naas_abi_sdk.langgraph_documents.recall import Recall
 from naas_abi_sdk.langgraph_documents.schema import (
     BLOBS,
     CHECKPOINTS,
@@ -59,7 +58,7 @@ from naas_abi_sdk.langgraph_documents.schema import (
 )
 from naas_abi_sdk.limits import MAX_PAGE_SIZE
 
-__all__ = ["Memory", "delete_thread", "get_tuple", "history", "put", "put_writes", "setup"]
+__all__ = ["delete_thread", "get_tuple", "history", "put", "put_writes", "setup"]
 
 logger = logging.getLogger(__name__)
 
@@ -71,15 +70,6 @@ READ_ATTEMPTS = 3
 
 #: Times ``delete_thread`` starts over because a writer stored a checkpoint meanwhile.
 DELETE_ATTEMPTS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """What a saver brings to every operation: its scope, its serializer, what it knows stored."""
-
-    agent_id: str
-    serde: SerializerProtocol
-    recall: Recall
 
 
 def setup() -> Operation[None]:
@@ -99,9 +89,7 @@ def put(
     """
     at = address(config)
     while True:
-        plan = plan_checkpoint(
-            memory.agent_id, at, memory.serde, memory.recall, config, checkpoint, metadata
-        )
+        plan = plan_checkpoint(memory, at, config, checkpoint, metadata)
         outcomes = yield from _store(plan.stages)
         gone = [
             key
@@ -138,7 +126,7 @@ def put_writes(
         ValueNotStorable: a value cannot be serialized; nothing was stored.
     """
     at = address(config)
-    yield from _store(plan_writes(memory.agent_id, at, memory.serde, writes, task_id, task_path))
+    yield from _store(plan_writes(memory, at, writes, task_id, task_path))
 
 
 def get_tuple(memory: Memory, config: RunnableConfig) -> Operation[CheckpointTuple | None]:
@@ -281,6 +269,7 @@ def _load(memory: Memory, document: Document) -> Operation[CheckpointTuple]:
     item = _tuple(memory, data, [write.data for write in writes], stored)
     order = orders[0].data["order"] if orders else data["checkpoint_id"]
     memory.recall.learn(known_checkpoint(data, order, stored, item.checkpoint["channel_versions"]))
+    recognise_loaded(memory, data, stored, item.checkpoint["channel_values"])
     return item
 
 

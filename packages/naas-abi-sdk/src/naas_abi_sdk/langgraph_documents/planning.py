@@ -14,12 +14,12 @@ from naas_abi_sdk.langgraph_documents._langgraph import (
     Checkpoint,
     CheckpointMetadata,
     RunnableConfig,
-    SerializerProtocol,
     get_checkpoint_metadata,
 )
 from naas_abi_sdk.langgraph_documents.addresses import document_id
 from naas_abi_sdk.langgraph_documents.configuring import Address
 from naas_abi_sdk.langgraph_documents.encoding import Encoder
+from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.ordering import order_after
 from naas_abi_sdk.langgraph_documents.recall import (
     CheckpointKey,
@@ -48,22 +48,21 @@ class CheckpointPlan:
 
 
 def plan_checkpoint(
-    agent_id: str,
+    memory: Memory,
     at: Address,
-    serde: SerializerProtocol,
-    recall: Recall,
     config: RunnableConfig,
     checkpoint: Checkpoint,
     metadata: CheckpointMetadata,
 ) -> CheckpointPlan:
     """Plan a ``put``: values, then the checkpoint document, in one go."""
-    parent = _recalled(recall, at, at.checkpoint_ns, at.checkpoint_id)
+    agent_id = memory.agent_id
+    parent = _recalled(memory.recall, at, at.checkpoint_ns, at.checkpoint_id)
     known = [parent] if parent else []
     parents: dict[str, str] = metadata.get("parents") or {}
     for checkpoint_ns, checkpoint_id in parents.items():
-        if (other := _recalled(recall, at, checkpoint_ns, checkpoint_id)) is not None:
+        if (other := _recalled(memory.recall, at, checkpoint_ns, checkpoint_id)) is not None:
             known.append(other)
-    encoder = Encoder(agent_id, at.thread_id, serde, known)
+    encoder = Encoder(memory, at.thread_id, known)
     channels = _channels(encoder, checkpoint, parent)
     rest = {key: value for key, value in checkpoint.items() if key != "channel_values"}
     stored_checkpoint, parts = encoder.stored(encoder.typed(rest, "the checkpoint"))
@@ -96,9 +95,8 @@ def plan_checkpoint(
 
 
 def plan_writes(
-    agent_id: str,
+    memory: Memory,
     at: Address,
-    serde: SerializerProtocol,
     writes: Sequence[tuple[str, Any]],
     task_id: str,
     task_path: str,
@@ -114,7 +112,8 @@ def plan_writes(
             "checkpoint. Pass the config that put() or get_tuple() returned."
         )
         raise InvalidCheckpointConfig(message)
-    encoder = Encoder(agent_id, at.thread_id, serde)
+    agent_id = memory.agent_id
+    encoder = Encoder(memory, at.thread_id)
     puts = []
     for position, (channel, value) in enumerate(writes):
         index = WRITES_IDX_MAP.get(channel, position)

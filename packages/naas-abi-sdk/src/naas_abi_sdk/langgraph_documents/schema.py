@@ -20,6 +20,7 @@ __all__ = [
     "PART_SIZE",
     "READ_BUDGET",
     "RECALL_CAPACITY",
+    "RECOGNISED_CHUNKS",
     "REDACTED_SECRET",
     "SCHEMA_VERSION",
     "STORED_BYTES",
@@ -54,6 +55,9 @@ STORED_BYTES: Final = PART_SIZE + DOCUMENT_OVERHEAD
 
 #: References a saver remembers as stored, over all threads: about 40 MB at the most.
 RECALL_CAPACITY: Final = 200_000
+
+#: Chunks a saver recognises by content: 128,000 list elements, about 30 MB at the most.
+RECOGNISED_CHUNKS: Final = 4_000
 
 #: What stands in a stored value where a secret was.
 REDACTED_SECRET: Final = "[REDACTED: secrets are not stored in checkpoints]"  # noqa: S105 -- no secret

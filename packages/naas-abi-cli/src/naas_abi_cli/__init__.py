@@ -1,0 +1,1 @@
+"""The abi command."""

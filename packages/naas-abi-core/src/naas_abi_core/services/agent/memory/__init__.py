@@ -1,0 +1,1 @@
+"""Where agents keep their conversations: the saver, and which checkpointer an agent gets."""

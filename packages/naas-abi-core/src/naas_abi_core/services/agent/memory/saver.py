@@ -1,0 +1,202 @@
+"""The synchronous checkpoint saver, over a namespace of the engine's own document service.
+
+Each method is one operation of ``naas_abi_sdk.langgraph_documents``, where every decision is
+made. The async methods run the same operations in a worker thread, so they never block a loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast, final
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from naas_abi_sdk.document.commands import Command, Operation
+from naas_abi_sdk.document.driving import iterate, run
+from naas_abi_sdk.document.performing import Documents, perform
+from naas_abi_sdk.langgraph_documents import Memory, Recall, Recogniser, next_version, operations
+from naas_abi_sdk.langgraph_documents.listing import (
+    ThreadSummary,
+    contains,
+    lineage,
+    threads,
+)
+
+if TYPE_CHECKING:
+    from naas_abi_core.services.document.service import DocumentRoot
+
+__all__ = ["ENGINE_AGENT_ID", "ENGINE_NAMESPACE", "DocumentCheckpointSaver"]
+
+R = TypeVar("R")
+
+#: Namespace that every engine agent's memory is kept in.
+ENGINE_NAMESPACE = "naas_abi_core.services.agent"
+
+#: Scope of engine agents in that namespace: they share their threads.
+ENGINE_AGENT_ID = "engine.v1"
+
+
+@final
+class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
+    """Keeps LangGraph checkpoints as increments in a document store.
+
+    Building one does no I/O; collections are declared when first written to. Safe to use from
+    many threads and event loops at once, and to share between graphs.
+
+    Args:
+        documents: The namespace to keep them in, e.g. a ``DocumentService``.
+        agent_id: Scope within the namespace; savers with the same scope share threads.
+        serde: LangGraph serializer; its default when None.
+    """
+
+    def __init__(
+        self,
+        documents: Documents,
+        *,
+        agent_id: str,
+        serde: SerializerProtocol | None = None,
+    ) -> None:
+        super().__init__(serde=serde)
+        self._documents = documents
+        self._agent_id = agent_id
+        self._recall = Recall()
+        self._recogniser = Recogniser()
+
+    @classmethod
+    def for_engine(cls, root: DocumentRoot) -> DocumentCheckpointSaver:
+        """The saver all engine agents share, its collections declared; ``root`` is the engine's."""
+        saver = cls(root.for_namespace(ENGINE_NAMESPACE), agent_id=ENGINE_AGENT_ID)
+        saver.setup()
+        return saver
+
+    def setup(self) -> None:
+        """Declare the collections now; otherwise the first write does."""
+        self._run(operations.setup())
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,  # noqa: ARG002 -- versions are read from the checkpoint
+    ) -> RunnableConfig:
+        """Store a checkpoint; see ``operations.put``."""
+        stored = self._run(operations.put(self._memory, _plain(config), checkpoint, metadata))
+        return cast("RunnableConfig", stored)
+
+    def put_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Store a task's pending writes; see ``operations.put_writes``."""
+        self._run(operations.put_writes(self._memory, _plain(config), writes, task_id, task_path))
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Load the checkpoint ``config`` names, or the latest; see ``operations.get_tuple``."""
+        return self._run(operations.get_tuple(self._memory, _plain(config)))
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 -- LangGraph's word
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Checkpoints, newest first, read as they are taken; see ``operations.history``."""
+        operation = operations.history(
+            self._memory, _plain(config), filter=filter, before=_plain(before), limit=limit
+        )
+        return iterate(operation, self._perform)
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Delete a thread; see ``operations.delete_thread``."""
+        self._run(operations.delete_thread(self._memory, thread_id))
+
+    def threads(self) -> Sequence[ThreadSummary]:
+        """Every thread of the scope, most recently used first; reads no values."""
+        return self._run(threads(self._memory))
+
+    def thread_ids(self) -> Sequence[str]:
+        """Sorted ids of the threads that have a checkpoint."""
+        return sorted(summary.thread_id for summary in self.threads())
+
+    def contains(self, config: RunnableConfig) -> bool:
+        """Whether the checkpoint (or any, without id) that ``config`` names is stored."""
+        return self._run(contains(self._memory, _plain(config)))
+
+    def lineage(self, config: RunnableConfig) -> Sequence[str]:
+        """Checkpoint ids from the one ``config`` names back to its first stored ancestor."""
+        return self._run(lineage(self._memory, _plain(config)))
+
+    def get_next_version(self, current: Any, channel: None) -> Any:  # noqa: ARG002 -- LangGraph's
+        """The channel version after ``current``, in the kind the thread has."""
+        return next_version(current)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """``put`` in a worker thread."""
+        return await asyncio.to_thread(self.put, config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """``put_writes`` in a worker thread."""
+        await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """``get_tuple`` in a worker thread."""
+        return await asyncio.to_thread(self.get_tuple, config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 -- LangGraph's word
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """``list`` in worker threads, one item at a time; nothing is held open between items."""
+        found = self.list(config, filter=filter, before=before, limit=limit)
+        while (item := await asyncio.to_thread(next, found, None)) is not None:
+            yield item
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """``delete_thread`` in a worker thread."""
+        await asyncio.to_thread(self.delete_thread, thread_id)
+
+    @property
+    def _memory(self) -> Memory:
+        # Built anew for each call: LangGraph swaps ``serde`` on copies of a saver.
+        return Memory(self._agent_id, self.serde, self._recall, self._recogniser)
+
+    def _perform(self, command: Command) -> Any:
+        return perform(self._documents, command)
+
+    def _run(self, operation: Operation[R]) -> R:
+        return run(operation, self._perform)
+
+
+def _plain(config: RunnableConfig | None) -> Any:
+    return config

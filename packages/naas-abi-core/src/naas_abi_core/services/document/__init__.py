@@ -1,0 +1,1 @@
+"""The document service: small, versioned documents in namespaces and collections."""

@@ -1,0 +1,133 @@
+"""How a query is answered from a table: which statements, and what is left to do in Python.
+
+A query becomes *segments*: statements that, one after the other, give the documents in order.
+An order by a key column has two, one for documents with a key and one for those without, because
+no single comparison with a cursor holds for both. A segment is *direct* when an index gives its
+order, so that whole documents can be read until the page is full. Otherwise the database would
+carry whole documents through its sorter, so only row numbers are sorted, and documents are
+fetched by them.
+
+An order that no key column decides is found in Python (``segments`` is None).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from naas_abi_core.services.document.adapters.sql.layout import Layout
+from naas_abi_core.services.document.adapters.sql.predicates import Conditions, compile_conditions
+from naas_abi_sdk.document.matching import order_key_of_parts
+from naas_abi_sdk.document.paging import Query
+
+__all__ = ["Plan", "Segment", "plan"]
+
+_NULL_KEY: Final = b"\x00"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One statement's share of a query: what follows ``FROM <table>``, and whether it is direct."""
+
+    tail: str
+    parameters: tuple[Any, ...]
+    direct: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to answer a query.
+
+    Attributes:
+        conditions: Its predicates.
+        segments: In order; None if Python has to find the order.
+        where: ``WHERE ...`` of the conditions alone, or nothing.
+    """
+
+    conditions: Conditions
+    segments: tuple[Segment, ...] | None
+    where: str
+
+
+def plan(query: Query, layout: Layout) -> Plan:
+    """Decide how to answer ``query`` from the collection's table."""
+    conditions = compile_conditions(query.where, layout.columns)
+    where = f"WHERE {' AND '.join(conditions.clauses)}" if conditions.clauses else ""
+    if query.order_by is None:
+        segments: tuple[Segment, ...] | None = (_by_id(query, conditions),)
+    elif query.order_by.field in layout.scalars:
+        segments = _by_key(query, layout, conditions)
+    else:
+        segments = None
+    return Plan(conditions, segments, where)
+
+
+def _by_id(query: Query, conditions: Conditions) -> Segment:
+    place = query.after
+    clauses, parameters = ((), ()) if place is None else (("id > ?",), (place.id,))
+    return _segment(query, conditions, clauses, parameters, "id", direct=not conditions.clauses)
+
+
+def _by_key(query: Query, layout: Layout, conditions: Conditions) -> tuple[Segment, ...]:
+    assert query.order_by is not None, "called for ordered queries"
+    field = query.order_by.field
+    column = layout.columns[field]
+    down = " DESC" if query.descending else ""
+    past = "<" if query.descending else ">"
+    has_index = _index_order(layout, field, conditions)
+
+    def keyed(*clauses: str, parameters: tuple[Any, ...] = ()) -> Segment:
+        # In an index that pins everything else a key occurs once: ordering by id as well would
+        # only make the database sort.
+        order = f"{column}{down}" if has_index == "unique" else f"{column}{down}, id{down}"
+        return _segment(query, conditions, clauses, parameters, order, direct=has_index is not None)
+
+    def keyless(*clauses: str, parameters: tuple[Any, ...] = ()) -> Segment:
+        return _segment(
+            query,
+            conditions,
+            (f"{column} IS NULL", *clauses),
+            parameters,
+            f"id{down}",
+            direct=has_index == "plain",
+        )
+
+    every = keyed(f"{column} IS NOT NULL")
+    if query.after is None:
+        segments = [every, keyless()] if query.descending else [keyless(), every]
+        # Without one of them where the conditions leave it empty.
+        return tuple(segments) if field not in conditions.keyed else (every,)
+    assert query.after.parts is not None, "the cursor of an ordered query has parts"
+    key, id_ = order_key_of_parts(query.after.parts), query.after.id
+    if key == _NULL_KEY:
+        rest = keyless(f"id {past} ?", parameters=(id_,))
+        return (rest,) if query.descending else (rest, every)
+    rest = keyed(f"({column}, id) {past} (?, ?)", parameters=(key, id_))
+    return (rest, keyless()) if query.descending else (rest,)
+
+
+def _index_order(layout: Layout, field: str, conditions: Conditions) -> str | None:
+    """The kind of index that gives the order by ``field``, if the database will surely use it."""
+    for index in layout.indexes:
+        *before, last = index.fields
+        fits = last == field and conditions.pinned.issuperset(before)
+        if fits and conditions.constrained.issubset(index.fields):
+            return "unique" if index.unique else "plain"
+    return None
+
+
+def _segment(
+    query: Query,
+    conditions: Conditions,
+    clauses: tuple[str, ...],
+    parameters: tuple[Any, ...],
+    order: str,
+    *,
+    direct: bool,
+) -> Segment:
+    every = (*conditions.clauses, *clauses)
+    where = f"WHERE {' AND '.join(every)}" if every else ""
+    bound = (*conditions.parameters, *parameters)
+    if conditions.rest:
+        return Segment(f"{where} ORDER BY {order}", bound, direct)
+    return Segment(f"{where} ORDER BY {order} LIMIT ?", (*bound, query.limit + 1), direct)

@@ -1,0 +1,182 @@
+"""Opens SQLite files of our format, and says what is wrong with any other.
+
+A file is ours by its ``application_id``; ``user_version`` is the version of its format. An empty
+file becomes ours. Anything else is refused and left as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Final
+
+from naas_abi_core.services.document.adapters.sql.catalog import CREATE_CATALOG
+from naas_abi_sdk.errors import (
+    DocumentAdapterError,
+    DocumentError,
+    DocumentStorageError,
+    InvalidArgument,
+)
+
+__all__ = ["connect", "create_file", "prepare_file", "wrap_errors"]
+
+#: "ABID" in ASCII.
+APPLICATION_ID: Final = 0x41424944
+FORMAT: Final = 1
+
+_OLDEST_SQLITE: Final = (3, 38, 0)
+#: Prepared statements kept by each connection; a handful per collection and query shape.
+_CACHED_STATEMENTS: Final = 256
+#: The write-ahead log is cut back to this after a large transaction.
+_LOG_BYTES: Final = 64 * 1024 * 1024
+#: Seconds between tries where SQLite does not wait by itself.
+_RETRY: Final = 0.01
+
+#: What a failure of SQLite means for the file, by its primary result code.
+_STORAGE_PROBLEMS: Final = {
+    sqlite3.SQLITE_BUSY: "stayed locked by another process for {timeout:g} s; "
+    "stop that process or raise the timeout",
+    sqlite3.SQLITE_LOCKED: "stayed locked for {timeout:g} s; raise the timeout",
+    sqlite3.SQLITE_FULL: "cannot grow, the disk is full; free some space",
+    sqlite3.SQLITE_READONLY: "cannot be written; give this user the right to write it",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened; check that the folder exists and this user may "
+    "write in it",
+    sqlite3.SQLITE_PERM: "may not be accessed; give this user the right to",
+    sqlite3.SQLITE_AUTH: "may not be accessed; give this user the right to",
+    sqlite3.SQLITE_IOERR: "failed to be read or written; check the disk",
+    sqlite3.SQLITE_NOTADB: "is not a SQLite database; move it away or configure another path",
+    sqlite3.SQLITE_CORRUPT: "is damaged; nothing was changed. Restore it from a backup, or "
+    "recover what is readable with the sqlite3 tool's .recover",
+    sqlite3.SQLITE_NOMEM: "could not be handled, memory ran out; free some",
+    sqlite3.SQLITE_PROTOCOL: "stayed locked by other processes; stop some of them",
+    sqlite3.SQLITE_INTERRUPT: "was left in the middle of a call, which was interrupted",
+}
+
+
+@contextmanager
+def wrap_errors(path: Path, timeout: float) -> Iterator[None]:
+    """Turn SQLite's errors about the file into errors that name it and say what to do."""
+    try:
+        yield
+    except sqlite3.DataError as error:
+        message = f"a document is larger than SQLite can hold: {error}"
+        raise InvalidArgument(message) from error
+    except sqlite3.Error as error:
+        raise _translated(path, timeout, error) from error
+    except DocumentError:
+        raise
+    except ValueError as error:
+        # Only decoding what is stored raises these: calls are checked before they come here.
+        message = (
+            f"document file {path} holds a damaged document; restore it from a backup: {error}"
+        )
+        raise DocumentStorageError(message) from error
+    except OSError as error:
+        message = f"document file {path}: {error.strerror or error}; choose a path you may write"
+        raise DocumentStorageError(message) from error
+
+
+def create_file(path: Path) -> None:
+    """Make the file and its folders if they are not there; only its owner may read a new file."""
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        needed = ".".join(map(str, _OLDEST_SQLITE))
+        message = (
+            f"SQLite {sqlite3.sqlite_version} is too old, {needed} is needed; use a newer Python"
+        )
+        raise DocumentStorageError(message)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
+
+
+def connect(path: Path, timeout: float) -> sqlite3.Connection:
+    """A connection to an existing file. It is closed by whichever thread closes the store."""
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw",
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=_CACHED_STATEMENTS,
+    )
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def prepare_file(connection: sqlite3.Connection, path: Path, timeout: float) -> None:
+    """Make an empty file ours, or raise ``DocumentStorageError`` if it is someone else's."""
+    if not _is_ours(connection, path):
+        _use_write_ahead_log(connection, timeout)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if not _is_ours(connection, path):
+                for statement in CREATE_CATALOG:
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+
+def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the file has our format; False if it is empty."""
+    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    if application_id == APPLICATION_ID:
+        if version == FORMAT:
+            return True
+        message = (
+            f"document file {path} has format {version}, this version reads {FORMAT}; "
+            "upgrade naas-abi-core, or configure another path"
+        )
+        raise DocumentStorageError(message)
+    if not tables and not application_id and not version:
+        return False
+    if "abi_documents" in tables:
+        message = (
+            f"document file {path} was written by naas-abi-core 3, whose layout this version does "
+            "not write; nothing was changed. Configure another path, and move the documents over"
+        )
+    else:
+        message = (
+            f"{path} is the SQLite database of another application; nothing was changed. "
+            "Configure another path for the documents"
+        )
+    raise DocumentStorageError(message)
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection, timeout: float) -> None:
+    """Switch the file to a write-ahead log, which SQLite does not wait for by itself."""
+    deadline = monotonic() + timeout
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > deadline:
+                raise
+            sleep(_RETRY)
+        else:
+            return
+
+
+def _translated(path: Path, timeout: float, error: sqlite3.Error) -> DocumentError:
+    code = getattr(error, "sqlite_errorcode", None)
+    problem = None if code is None else _STORAGE_PROBLEMS.get(code & 0xFF)
+    if problem is not None:
+        problem = problem.format(timeout=timeout)
+        return DocumentStorageError(f"document file {path} {problem} ({error})")
+    return DocumentAdapterError(f"SQLite refused a statement on {path}: {error}")

@@ -1,0 +1,28 @@
+"""What a saver brings to every operation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from naas_abi_sdk.langgraph_documents._langgraph import SerializerProtocol
+from naas_abi_sdk.langgraph_documents.recall import Recall
+from naas_abi_sdk.langgraph_documents.recognising import Recogniser
+
+__all__ = ["Memory"]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A saver's scope, its serializer, and what it remembers between calls.
+
+    Attributes:
+        agent_id: Scope of the documents within their namespace.
+        serde: LangGraph's serializer.
+        recall: What is known to be stored.
+        recogniser: What need not be serialized again.
+    """
+
+    agent_id: str
+    serde: SerializerProtocol
+    recall: Recall = field(default_factory=Recall)
+    recogniser: Recogniser = field(default_factory=Recogniser)

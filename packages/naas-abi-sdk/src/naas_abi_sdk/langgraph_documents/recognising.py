@@ -1,0 +1,118 @@
+"""Recognises chunks of list elements that were serialized or loaded before, by their content.
+
+A conversation's list grows by a message while LangGraph hands over all of it, every step. What
+did not change need not be serialized again, but a message may be changed in place at any time, so
+object identity says nothing. A *fingerprint* does: a hash over everything LangGraph's serializer
+would look at, taken in C without its hooks, for a third of the time and without looking for
+secrets. It is taken only of values whose content is all there is to them: plain JSON-like values
+and LangChain's messages made of such. Anything else has none and is serialized every time.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from threading import Lock
+from typing import Any, Final, final
+
+import ormsgpack
+
+from naas_abi_sdk.langgraph_documents._langgraph import is_message_type
+from naas_abi_sdk.langgraph_documents.schema import RECOGNISED_CHUNKS
+
+__all__ = ["ListedChunk", "Recogniser", "fingerprint"]
+
+#: Every type that the serializer's hooks handle is refused, so what is packed is plain.
+_OPTIONS: Final = (
+    ormsgpack.OPT_NON_STR_KEYS
+    | ormsgpack.OPT_PASSTHROUGH_DATACLASS
+    | ormsgpack.OPT_PASSTHROUGH_DATETIME
+    | ormsgpack.OPT_PASSTHROUGH_ENUM
+    | ormsgpack.OPT_PASSTHROUGH_SUBCLASS
+    | ormsgpack.OPT_PASSTHROUGH_TUPLE
+    | ormsgpack.OPT_PASSTHROUGH_UUID
+)
+_PLAIN: Final = frozenset({str, int, float, bool, bytes, dict, list, type(None)})
+
+
+@dataclass(frozen=True, slots=True)
+class ListedChunk:
+    """A chunk: its reference, ``[element reference, payload length]`` each, bytes in all."""
+
+    ref: str
+    elements: list[list[Any]]
+    size: int
+
+
+def fingerprint(values: Sequence[Any]) -> bytes | None:
+    """A hash of everything that decides how ``values`` are serialized, or None if more does.
+
+    Values with a fingerprint hold no secrets: a secret is no plain value.
+    """
+    contents: list[Any] = []
+    for value in values:
+        kind = type(value)
+        if kind in _PLAIN:
+            contents.append(value)
+        elif is_message_type(kind):
+            name = f"{kind.__module__}.{kind.__qualname__}"
+            contents.append([name, vars(value), value.__pydantic_extra__])
+        else:
+            return None
+    try:
+        packed = ormsgpack.packb(contents, option=_OPTIONS)
+    except (TypeError, ValueError):  # not plain, or nested too deep
+        return None
+    # A message and a list that looks like its content must differ.
+    shape = bytes(type(value) in _PLAIN for value in values)
+    return sha256(shape + packed).digest()
+
+
+@final
+class Recogniser:
+    """The chunks a saver has seen, the least recently used forgotten first; thread-safe.
+
+    Args:
+        capacity: Chunks to remember at most.
+    """
+
+    def __init__(self, capacity: int = RECOGNISED_CHUNKS) -> None:
+        self._capacity = capacity
+        self._lock = Lock()
+        self._seen: OrderedDict[tuple[Hashable, bytes], ListedChunk] = OrderedDict()
+        self._refs: dict[str, int] = {}
+
+    def find(self, serializer: Hashable, content: bytes) -> ListedChunk | None:
+        """The chunk that values with this fingerprint were stored as by this serializer."""
+        with self._lock:
+            chunk = self._seen.get((serializer, content))
+            if chunk is not None:
+                self._seen.move_to_end((serializer, content))
+            return chunk
+
+    def learn(self, serializer: Hashable, content: bytes, chunk: ListedChunk) -> None:
+        """Remember what values with this fingerprint are stored as."""
+        with self._lock:
+            self._forget(self._seen.pop((serializer, content), None))
+            self._seen[serializer, content] = chunk
+            self._refs[chunk.ref] = self._refs.get(chunk.ref, 0) + 1
+            while len(self._seen) > self._capacity:
+                self._forget(self._seen.popitem(last=False)[1])
+
+    def knows(self, ref: str) -> bool:
+        """Whether some values are known to be stored as this chunk."""
+        with self._lock:
+            return ref in self._refs
+
+    def __len__(self) -> int:
+        """Chunks remembered."""
+        with self._lock:
+            return len(self._seen)
+
+    def _forget(self, chunk: ListedChunk | None) -> None:
+        if chunk is not None:
+            self._refs[chunk.ref] -= 1
+            if not self._refs[chunk.ref]:
+                del self._refs[chunk.ref]

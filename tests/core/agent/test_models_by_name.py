@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import importlib
+import importlib.util
+
+import pytest
+
+import naas_abi_core.services.agent as agents
+from naas_abi_core.errors import ChatModelError
+from naas_abi_core.plugins.manager import create_plugin_manager
+from naas_abi_core.services.agent import create_chat_model
+from naas_abi_core.services.agent.demonstration import DemonstrationChatModel
+
+
+def test_the_demonstration_model_needs_nothing() -> None:
+    assert isinstance(create_chat_model("demonstration"), DemonstrationChatModel)
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("langchain_openai") is not None, reason="the package is installed"
+)
+def test_a_missing_provider_package_is_named() -> None:
+    with pytest.raises(ChatModelError, match="pip install langchain-openai"):
+        create_chat_model("openai:gpt-4.1")
+
+
+def test_an_unknown_name_says_what_to_use() -> None:
+    with pytest.raises(ChatModelError, match=r"there is no chat model 'gpt'.*provider:model"):
+        create_chat_model("gpt", plugins=create_plugin_manager(entry_points=False))
+
+
+def test_public_names() -> None:
+    for name in agents.__all__:
+        assert getattr(agents, name).__name__ == name
+    assert "DocumentCheckpointSaver" not in agents.__all__
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = agents.nothing  # type: ignore[attr-defined]  # the point
+
+
+def test_the_published_path_of_the_saver_is_a_module() -> None:
+    published = importlib.import_module("naas_abi_core.services.agent.DocumentCheckpointSaver")
+    from naas_abi_core.services.agent.memory.saver import DocumentCheckpointSaver
+
+    assert published.DocumentCheckpointSaver is DocumentCheckpointSaver
+    assert agents.DocumentCheckpointSaver is published  # type: ignore[attr-defined]  # a submodule

@@ -1,0 +1,3 @@
+from tests.support.projects import project
+
+__all__ = ["project"]
