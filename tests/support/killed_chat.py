@@ -56,8 +56,8 @@ def chat_for_ever(path: Path, acknowledgements: int) -> NoReturn:
         checkpoint_id = config["configurable"]["checkpoint_id"]
         os.write(acknowledgements, f"writes {checkpoint_id} {task_id}\n".encode())
 
-    saver.put = acknowledged_put  # type: ignore[method-assign]  # this very saver reports, others do not
-    saver.put_writes = acknowledged_writes  # type: ignore[method-assign]  # this very saver reports, others do not
+    saver.put = acknowledged_put  # type: ignore[method-assign]  # only this one reports
+    saver.put_writes = acknowledged_writes  # type: ignore[method-assign]  # only this one reports
     graph = StateGraph(State)
     graph.add_node("step", step)
     graph.add_edge(START, "step")

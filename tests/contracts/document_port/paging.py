@@ -14,9 +14,7 @@ from naas_abi_sdk.document.types import (
     OrderBy,
     Predicate,
 )
-from naas_abi_sdk.errors import (
-    InvalidArgument,
-)
+from naas_abi_sdk.errors import InvalidArgument
 from tests.contracts.document_port.common import (
     DECLARATIONS,
     NOON,

@@ -15,9 +15,7 @@ from naas_abi_sdk.document.types import (
     Put,
     Require,
 )
-from naas_abi_sdk.errors import (
-    InvalidArgument,
-)
+from naas_abi_sdk.errors import InvalidArgument
 from tests.contracts.document_port.common import NAIVE, NS, VARIETY, DocumentPortContract, ids
 from tests.support.document_values import same
 

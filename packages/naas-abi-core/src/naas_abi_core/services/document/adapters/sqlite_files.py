@@ -116,19 +116,31 @@ def connect(path: Path, timeout: float) -> sqlite3.Connection:
 
 def prepare_file(connection: sqlite3.Connection, path: Path, timeout: float) -> None:
     """Make an empty file ours, or raise ``DocumentStorageError`` if it is someone else's."""
-    if not _is_ours(connection, path):
-        _use_write_ahead_log(connection, timeout)
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            if not _is_ours(connection, path):
-                for statement in CREATE_CATALOG:
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {FORMAT}")
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute("COMMIT")
-        except BaseException:
+    # One transaction, or what is read may be half before and half after another process made the
+    # file its own, and ours would look like a stranger's.
+    with _transaction(connection, "BEGIN"):
+        ours = _is_ours(connection, path)
+    if ours:
+        return
+    _use_write_ahead_log(connection, timeout)
+    with _transaction(connection, "BEGIN IMMEDIATE"):
+        if not _is_ours(connection, path):
+            for statement in CREATE_CATALOG:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
             connection.execute("ROLLBACK")
-            raise
+        raise
 
 
 def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
@@ -136,26 +148,26 @@ def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    if application_id == APPLICATION_ID:
-        if version == FORMAT:
-            return True
-        message = (
-            f"document file {path} has format {version}, this version reads {FORMAT}; "
-            "upgrade naas-abi-core, or configure another path"
-        )
-        raise DocumentStorageError(message)
+    if application_id == APPLICATION_ID and version == FORMAT:
+        return True
     if not tables and not application_id and not version:
         return False
-    if "abi_documents" in tables:
-        message = (
-            f"document file {path} was written by naas-abi-core 3, whose layout this version does "
-            "not write; nothing was changed. Configure another path, and move the documents over"
+    if application_id == APPLICATION_ID:
+        problem = (
+            f"has format {version}, this version reads {FORMAT}; "
+            "upgrade naas-abi-core, or configure another path"
+        )
+    elif "abi_documents" in tables:
+        problem = (
+            "was written by naas-abi-core 3, whose layout this version does not write; "
+            "nothing was changed. Configure another path, and move the documents over"
         )
     else:
-        message = (
-            f"{path} is the SQLite database of another application; nothing was changed. "
+        problem = (
+            "is the SQLite database of another application; nothing was changed. "
             "Configure another path for the documents"
         )
+    message = f"document file {path} {problem}"
     raise DocumentStorageError(message)
 
 

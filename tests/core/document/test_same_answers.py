@@ -1,0 +1,116 @@
+"""The in-memory store and SQLite give the same answers to the same calls, errors included."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from naas_abi_core.services.document.adapters.sqlite import SQLiteDocuments
+from naas_abi_sdk.document.types import (
+    CollectionSpec,
+    Delete,
+    FieldSpec,
+    Keep,
+    OrderBy,
+    Page,
+    Predicate,
+    Put,
+    Require,
+)
+from naas_abi_sdk.errors import DocumentError
+from naas_abi_sdk.testing import MemoryDocuments
+from tests.support.document_values import same, scalars, values
+
+fields = st.sampled_from(["a", "b", "c"])
+ids = st.sampled_from(["x", "y", "z", "é", "0"])
+few = st.sampled_from([None, 0, 1, 1.0, 2, True, "", "s", "t", b"s", [], [1], {"k": 1.0}])
+data = st.dictionaries(fields, few | values(), max_size=3)
+versions = st.sampled_from([None, None, 0, 1, 2])
+collections = st.just("c") | st.just("d")
+specs = st.builds(
+    CollectionSpec,
+    collections,
+    st.lists(
+        st.builds(
+            FieldSpec,
+            fields,
+            st.sampled_from(["json", "json", "int", "string", "float"]),
+            indexed=st.booleans(),
+            unique=st.sampled_from([False, False, True]),
+        ),
+        max_size=2,
+    ),
+    st.lists(st.lists(fields, max_size=3), max_size=1),
+)
+predicates = st.one_of(
+    st.builds(Predicate, fields, st.sampled_from(["eq", "ne", "contains"]), few | values()),
+    st.builds(Predicate, fields, st.sampled_from(["lt", "lte", "gt", "gte"]), few | scalars()),
+    st.builds(
+        Predicate, fields, st.sampled_from(["in", "nin"]), st.lists(few | values(), max_size=4)
+    ),
+    st.builds(Predicate, fields, st.just("exists"), st.booleans()),
+)
+queries = st.lists(predicates, max_size=2)
+orders = st.none() | st.builds(OrderBy, fields, st.sampled_from(["asc", "desc"]))
+writes = st.one_of(
+    st.builds(Put, collections, ids, data, versions),
+    st.builds(Keep, collections, ids, data),
+    st.builds(Delete, collections, ids, versions),
+    st.builds(Require, collections, ids),
+)
+calls = st.one_of(
+    st.tuples(st.just("ensure_collection"), specs),
+    st.tuples(st.just("put"), collections, ids, data),
+    st.tuples(st.just("write"), st.lists(writes, max_size=5)),
+    st.tuples(st.just("write"), st.lists(writes, max_size=5)),
+    st.tuples(st.just("find"), collections, queries, orders, st.integers(1, 3)),
+    st.tuples(st.just("find"), collections, queries, orders, st.integers(1, 3)),
+    st.tuples(st.just("count"), collections, queries),
+    st.tuples(st.just("get"), collections, ids),
+    st.tuples(st.just("collection_spec"), collections),
+    st.tuples(st.just("drop_collection"), st.just("d")),
+)
+
+
+def answer(store, name, *arguments):
+    """What a call answers, without times, or the type of its error; finds are paged through."""
+    try:
+        if name == "find":
+            return [plain(page) for page in every_page(store, *arguments)]
+        return plain(getattr(store, name)("n", *arguments))
+    except DocumentError as error:
+        return type(error)
+
+
+def every_page(store, *arguments):
+    cursor = None
+    for _ in range(10):
+        page = store.find("n", *arguments, cursor, max_bytes=150)
+        yield page
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def plain(value):
+    if isinstance(value, Page):
+        return [[plain(item) for item in value.items], value.cursor]
+    if hasattr(value, "created_at"):
+        return [value.id, value.version, value.data]
+    return value
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(calls, min_size=3, max_size=14))
+def test_the_same_calls_have_the_same_answers(tmp_path_factory, sequence):
+    path = tmp_path_factory.mktemp("same") / "documents.sqlite"
+    memory = MemoryDocuments()
+    with closing(SQLiteDocuments(path)) as sqlite:
+        for call in [("ensure_collection", CollectionSpec("c")), *sequence]:
+            expected, actual = answer(memory, *call), answer(sqlite, *call)
+            assert same(actual, expected), call
+        for collection in sqlite.collections("n"):
+            stored = {item.id: item.data for item in sqlite.find("n", collection).items}
+            assert same(stored, {item.id: item.data for item in memory.find("n", collection).items})
