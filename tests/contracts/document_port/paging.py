@@ -88,6 +88,8 @@ class PagingContract(DocumentPortContract):
         assert flat(pages(documents, limit, where, OrderBy("a", "desc"))) == expected[::-1]
         above = [*where, Predicate("a", "gt", ascending[1])]
         assert flat(pages(documents, limit, above, OrderBy("a"))) == expected[4:]
+        others = [*where, Predicate("a", "ne", ascending[1])]
+        assert flat(pages(documents, limit, others, OrderBy("a"))) == expected[:2] + expected[4:]
 
     @pytest.mark.parametrize("fields", [[], [FieldSpec("point", "string", indexed=True)]])
     def test_the_newest_of_a_group_by_its_unique_index(self, documents, fields):

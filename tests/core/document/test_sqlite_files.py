@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import stat
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -156,14 +155,19 @@ def test_a_full_disk_stores_nothing_of_the_batch_and_can_be_mended(filled):
     store.close()
 
 
-def test_a_vanished_file_is_not_made_anew_by_another_thread(filled):
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_vanished_is_not_written_any_more(filled, replaced):
     store = SQLiteDocuments(filled)
     filled.unlink()
-    with ThreadPoolExecutor(1) as thread:
-        future = thread.submit(store.count, "n", "c")
-    with pytest.raises(DocumentStorageError, match="cannot be opened"):
-        future.result()
-    assert not filled.exists()
+    if replaced:
+        filled.write_bytes(b"something else")
+    for call in (
+        lambda: store.count("n", "c"),
+        lambda: store.write("n", [Put("c", "x", {})]),
+    ):
+        with pytest.raises(DocumentStorageError, match="moved, deleted or replaced"):
+            call()
+    assert filled.exists() is replaced
     store.close()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from naas_abi_core.services.document.adapters.sql.predicates import placeholders
+from naas_abi_core.services.document.adapters.sql.dialect import placeholders
 from naas_abi_core.services.document.adapters.sqlite import SQLiteDocuments
 from naas_abi_sdk.document.types import CollectionSpec, FieldSpec, OrderBy, Predicate
 

@@ -180,12 +180,27 @@ def test_a_reader_finds_a_collection_that_was_dropped_and_declared_anew(store, p
         assert store.get("n", "c", "x").data == {"of": "new"}
 
 
-def test_connections_of_ended_threads_are_closed(store):
+def test_threads_that_come_and_go_share_a_connection(store):
     for _ in range(20):
         thread = threading.Thread(target=store.count, args=("n", "c"))
         thread.start()
         thread.join()
-    assert len(store._connections._process.handles) <= 2
+    assert len(store._connections._process.idle) == 1
+
+
+def test_few_connections_stay_open_after_many_calls_at_once(store):
+    together = threading.Barrier(30)
+
+    def call():
+        with store._connections.reading():
+            together.wait(timeout=30)
+
+    threads = [threading.Thread(target=call) for _ in range(30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(store._connections._process.idle) == 8
 
 
 def test_closing_waits_for_the_calls_that_run(path):

@@ -88,11 +88,26 @@ def writes(codec: Codec) -> None:
     )
 
 
+def restarted(codec: Codec) -> None:
+    codec.memory = Codec(codec.documents).memory
+
+
 def latest(codec: Codec) -> None:
+    restarted(codec)
+    codec.get_tuple(config())
+
+
+def latest_again(codec: Codec) -> None:
+    codec.get_tuple(config())
+
+
+def latest_after_another_added_to_it(codec: Codec) -> None:
+    appended(Codec(codec.documents))
     codec.get_tuple(config())
 
 
 def by_id(codec: Codec) -> None:
+    restarted(codec)
     codec.get_tuple(config(number=9))
 
 
@@ -115,7 +130,8 @@ FROM_SCRATCH = "apply keep 71 items | keep 3 items | keep 1 blobs | put 1 checkp
 HEAD = "together find checkpoints by {0} desc limit 1, find orders by {0} desc limit 1".format(
     "checkpoint_ns"
 )
-FIRST_LEVEL = (
+FIRST_LEVEL = "together find writes by checkpoint_id, find blobs by ref of 1"
+FIRST_LEVEL_BY_ID = (
     "together find writes by checkpoint_id, find orders by checkpoint_id only (order), "
     "find blobs by ref of 1"
 )
@@ -140,9 +156,16 @@ COMMANDS: dict[Callable[[Codec], None], list[str]] = {
         "together find items by ref of 3",
         "together find items by ref of 70",
     ],
+    latest_again: [HEAD, "together find writes by checkpoint_id"],
+    latest_after_another_added_to_it: [
+        HEAD,
+        FIRST_LEVEL,
+        "together find items by ref of 1",
+        "together find items by ref of 1",
+    ],
     by_id: [
         "together get checkpoints",
-        FIRST_LEVEL,
+        FIRST_LEVEL_BY_ID,
         "together find items by ref of 3",
         "together find items by ref of 70",
     ],

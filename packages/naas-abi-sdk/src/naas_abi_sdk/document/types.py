@@ -77,7 +77,11 @@ class OrderBy:
 
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
-    """A declared field: its type constrains present, non-null values."""
+    """A declared field: its type constrains present, non-null values.
+
+    ``indexed`` asks for queries by this field alone to be fast; a field that is in a unique group
+    is served by the group's index instead, from the group's first field on.
+    """
 
     name: str
     type: FieldType

@@ -24,19 +24,21 @@ Reference = tuple[str, int]
 
 def references(document: Data) -> Iterator[Reference]:
     """What a checkpoint, pending write, blob, chunk or element references directly, in order."""
-    for name in ("checkpoint", "metadata", "value"):
-        stored = document.get(name)
-        if stored is not None:
-            yield from _parts(stored)
+    if "value" in document:  # first, as it is by far the most frequent
+        yield from _parts(document["value"])
+        return
+    for ref, length in document.get("elements", ()):
+        yield ref, min(length, PART_SIZE) + DOCUMENT_OVERHEAD
+    for chunk in document.get("chunks", ()):
+        yield chunk, CHUNK_BYTES
+    for name in ("checkpoint", "metadata"):
+        if name in document:
+            yield from _parts(document[name])
     for entry in document.get("channels", {}).values():
         if "blob" in entry:
             yield entry["blob"], STORED_BYTES
         else:
             yield from _parts(entry["value"])
-    for chunk in document.get("chunks", ()):
-        yield chunk, CHUNK_BYTES
-    for ref, length in document.get("elements", ()):
-        yield ref, min(length, PART_SIZE) + DOCUMENT_OVERHEAD
 
 
 def _parts(stored: dict[str, Any]) -> Iterator[Reference]:

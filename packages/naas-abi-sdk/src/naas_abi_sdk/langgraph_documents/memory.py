@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from naas_abi_sdk.langgraph_documents._langgraph import SerializerProtocol
+from naas_abi_sdk.langgraph_documents.caching import ValueCache
 from naas_abi_sdk.langgraph_documents.recall import Recall
 from naas_abi_sdk.langgraph_documents.recognising import Recogniser
 
@@ -20,9 +21,11 @@ class Memory:
         serde: LangGraph's serializer.
         recall: What is known to be stored.
         recogniser: What need not be serialized again.
+        values: What need not be read again.
     """
 
     agent_id: str
     serde: SerializerProtocol
     recall: Recall = field(default_factory=Recall)
     recogniser: Recogniser = field(default_factory=Recogniser)
+    values: ValueCache = field(default_factory=ValueCache)

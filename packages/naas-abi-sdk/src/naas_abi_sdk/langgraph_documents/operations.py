@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from naas_abi_sdk.document.commands import Find, Get, Operation, apply, declare, emit, get
@@ -109,6 +111,7 @@ def put(
             at.checkpoint_id,
         )
     memory.recall.learn(plan.known)
+    memory.values.keep(at.thread_id, plan.values)
     return at.config(checkpoint["id"])
 
 
@@ -140,14 +143,14 @@ def get_tuple(memory: Memory, config: RunnableConfig) -> Operation[CheckpointTup
     """
     at = address(config)
     for _ in range(READ_ATTEMPTS):
-        document = yield from _wanted(memory, at)
-        if document is None:
+        found = yield from _wanted(memory, at)
+        if found is None:
             return None
         try:
-            return (yield from _load(memory, document))
+            return (yield from _load(memory, found))
         except CheckpointDamaged as error:
-            if (yield from get(CHECKPOINTS, document.id)) is not None:
-                raise _damaged(document.data, error) from error
+            if (yield from get(CHECKPOINTS, found.document.id)) is not None:
+                raise _damaged(found.document.data, error) from error
     return None
 
 
@@ -195,6 +198,7 @@ def delete_thread(memory: Memory, thread_id: object) -> Operation[None]:
     thread = thread_text(thread_id)
     scope = equals(agent_id=memory.agent_id, thread_id=thread)
     memory.recall.forget_thread(thread)
+    memory.values.drop_thread(thread)
     for _ in range(DELETE_ATTEMPTS):
         for collection in (ORDERS, CHECKPOINTS, WRITES):
             yield from _delete_all(Find(collection, scope, limit=MAX_PAGE_SIZE, fields=()))
@@ -230,11 +234,19 @@ def _settle(plan: CheckpointPlan, outcomes: Sequence[Outcome]) -> Operation[None
         raise CheckpointConflict(message)
 
 
-def _wanted(memory: Memory, at: Address) -> Operation[Document | None]:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A checkpoint document, and its place in the thread's order if that is known already."""
+
+    document: Document
+    order: str | None
+
+
+def _wanted(memory: Memory, at: Address) -> Operation[_Found | None]:
     if at.checkpoint_id is not None:
         key = document_id(memory.agent_id, at.thread_id, at.checkpoint_ns, at.checkpoint_id)
         (document,) = yield from read_together([Get(CHECKPOINTS, key)])
-        return document  # type: ignore[no-any-return]  # the answer of a Get
+        return document and _Found(document, None)
     scope = equals(agent_id=memory.agent_id, thread_id=at.thread_id, checkpoint_ns=at.checkpoint_ns)
     newest, reordered = yield from read_together(
         [
@@ -242,33 +254,37 @@ def _wanted(memory: Memory, at: Address) -> Operation[Document | None]:
             Find(ORDERS, scope, OrderBy("order", "desc"), limit=1),
         ]
     )
-    document = newest.items[0] if newest.items else None
-    if document is not None and reordered.items:
+    if not newest.items:
+        return None
+    checkpoint_id = newest.items[0].data["checkpoint_id"]
+    if reordered.items and reordered.items[0].data["order"] > checkpoint_id:
         last = reordered.items[0]
-        if last.data["order"] > document.data["checkpoint_id"]:
-            # An order document is stored after its checkpoint but deleted before it.
-            return (yield from get(CHECKPOINTS, last.id)) or document
-    return document  # type: ignore[no-any-return]  # an item of a Find's page
+        # An order document is stored after its checkpoint but deleted before it.
+        document = yield from get(CHECKPOINTS, last.id)
+        if document is not None:
+            return _Found(document, last.data["order"])
+    return _Found(newest.items[0], checkpoint_id)
 
 
-def _load(memory: Memory, document: Document) -> Operation[CheckpointTuple]:
-    data = checked(document.data)
+def _load(memory: Memory, found: _Found) -> Operation[CheckpointTuple]:
+    data = checked(found.document.data)
+    thread_id = data["thread_id"]
+    key = (thread_id, data["checkpoint_ns"], data["checkpoint_id"])
     scope = equals(
-        agent_id=memory.agent_id,
-        thread_id=data["thread_id"],
-        checkpoint_ns=data["checkpoint_ns"],
-        checkpoint_id=data["checkpoint_id"],
+        agent_id=memory.agent_id, thread_id=thread_id, checkpoint_ns=key[1], checkpoint_id=key[2]
     )
-    stored, (writes, orders) = yield from read_values(
-        memory.agent_id,
-        data["thread_id"],
-        [data],
-        {},
-        also=[_writes(scope), Find(ORDERS, scope, limit=1, fields=("order",))],
+    also = [_writes(scope)]
+    if found.order is None:
+        also.append(Find(ORDERS, scope, limit=1, fields=("order",)))
+    stored, (writes, *orders) = yield from read_values(
+        memory.agent_id, thread_id, [data], memory.values.of(thread_id), also
     )
     item = _tuple(memory, data, [write.data for write in writes], stored)
-    order = orders[0].data["order"] if orders else data["checkpoint_id"]
-    memory.recall.learn(known_checkpoint(data, order, stored, item.checkpoint["channel_versions"]))
+    memory.values.keep(thread_id, stored.values())
+    if memory.recall.of(key) is None:
+        order = found.order or next((it.data["order"] for it in chain(*orders)), key[2])
+        versions = item.checkpoint["channel_versions"]
+        memory.recall.learn(known_checkpoint(data, order, stored, versions))
     recognise_loaded(memory, data, stored, item.checkpoint["channel_values"])
     return item
 

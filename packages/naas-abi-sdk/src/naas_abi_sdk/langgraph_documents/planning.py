@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,11 @@ class CheckpointPlan:
     known: KnownCheckpoint
     relied_on: tuple[CheckpointKey, ...]
     disordered: bool
+
+    @property
+    def values(self) -> Iterator[Data]:
+        """The value documents it stores."""
+        return (write.data for stage in self.stages for write in stage if isinstance(write, Keep))
 
 
 def plan_checkpoint(

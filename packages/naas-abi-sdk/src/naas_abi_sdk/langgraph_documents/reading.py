@@ -7,17 +7,24 @@ written to is reading an empty thread.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from naas_abi_sdk.document.commands import Find, Operation, Read, find, together
 from naas_abi_sdk.document.types import Data, Document, Page, Predicate
 from naas_abi_sdk.errors import CollectionNotFound
 from naas_abi_sdk.langgraph_documents.batching import Reference, batches, references
 
-__all__ = ["equals", "find_all", "pages", "read_together", "read_values"]
+__all__ = ["Kept", "equals", "find_all", "pages", "read_together", "read_values"]
 
 _EMPTY = Page(())
+
+
+class Kept(Protocol):
+    """Value documents at hand, by reference: a dict, or a saver's cache."""
+
+    def get(self, ref: str, /) -> Data | None:
+        """A document, None if it is not at hand."""
 
 
 def equals(**fields: str) -> tuple[Predicate, ...]:
@@ -76,7 +83,7 @@ def read_values(
     agent_id: str,
     thread_id: str,
     roots: Sequence[Data],
-    cached: Mapping[str, Data],
+    cached: Kept,
     also: Sequence[Find] = (),
 ) -> Operation[tuple[dict[str, Data], list[list[Document]]]]:
     """Read everything ``roots`` reference, level by level, and answer ``also``.
@@ -103,7 +110,7 @@ def read_values(
 
 
 def _unread(
-    roots: Sequence[Data], cached: Mapping[str, Data], reached: dict[str, Data], asked: set[str]
+    roots: Sequence[Data], cached: Kept, reached: dict[str, Data], asked: set[str]
 ) -> list[Reference]:
     unread: list[Reference] = []
     pending = deque(roots)
@@ -116,7 +123,8 @@ def _unread(
                 unread.append((ref, size))
             else:
                 reached[ref] = document
-                pending.append(document)
+                if ref[0] != "e" or "parts" in document["value"]:  # others end here
+                    pending.append(document)
     return unread
 
 

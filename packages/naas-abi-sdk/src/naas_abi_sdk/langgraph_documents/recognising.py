@@ -35,6 +35,8 @@ _OPTIONS: Final = (
     | ormsgpack.OPT_PASSTHROUGH_UUID
 )
 _PLAIN: Final = frozenset({str, int, float, bool, bytes, dict, list, type(None)})
+#: Names of LangChain's message types met so far: asked for once a message.
+_MESSAGE_NAMES: Final[dict[type, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +57,23 @@ def fingerprint(values: Sequence[Any]) -> bytes | None:
     for value in values:
         kind = type(value)
         if kind in _PLAIN:
-            contents.append(value)
-        elif is_message_type(kind):
-            name = f"{kind.__module__}.{kind.__qualname__}"
-            contents.append([name, vars(value), value.__pydantic_extra__])
+            contents.append([value])
+        elif (name := _MESSAGE_NAMES.get(kind) or _message_name(kind)) is not None:
+            # Three items, so that no plain value looks like it.
+            contents.append([name, value.__dict__, value.__pydantic_extra__])
         else:
             return None
     try:
         packed = ormsgpack.packb(contents, option=_OPTIONS)
     except (TypeError, ValueError):  # not plain, or nested too deep
         return None
-    # A message and a list that looks like its content must differ.
-    shape = bytes(type(value) in _PLAIN for value in values)
-    return sha256(shape + packed).digest()
+    return sha256(packed).digest()
+
+
+def _message_name(kind: type) -> str | None:
+    if not is_message_type(kind):
+        return None
+    return _MESSAGE_NAMES.setdefault(kind, f"{kind.__module__}.{kind.__qualname__}")
 
 
 @final

@@ -24,6 +24,7 @@ __all__ = [
     "REDACTED_SECRET",
     "SCHEMA_VERSION",
     "STORED_BYTES",
+    "VALUE_CACHE_BYTES",
     "VALUE_COLLECTIONS",
     "WRITES",
 ]
@@ -58,6 +59,9 @@ RECALL_CAPACITY: Final = 200_000
 
 #: Chunks a saver recognises by content: 128,000 list elements, about 30 MB at the most.
 RECOGNISED_CHUNKS: Final = 4_000
+
+#: Bytes of value documents a saver keeps in memory so as not to read them again.
+VALUE_CACHE_BYTES: Final = 32 * 1024 * 1024
 
 #: What stands in a stored value where a secret was.
 REDACTED_SECRET: Final = "[REDACTED: secrets are not stored in checkpoints]"  # noqa: S105 -- no secret

@@ -129,7 +129,12 @@ class DocumentPort(Protocol):
         """Apply writes in order and answer each.
 
         In one transaction where the store has them; else each document is atomic and a failure
-        leaves a prefix done. Conflicts are answers, not failures: the rest goes on.
+        leaves a prefix done. Conflicts are answers, not failures: the rest goes on, except after a
+        refused ``Require``. Names, values and declared types are checked before the first write.
+
+        Raises:
+            InvalidArgument: a write is not portable or does not fit its collection's declaration.
+            CollectionNotFound: a write's collection is not declared.
         """
 
     def close(self) -> None:

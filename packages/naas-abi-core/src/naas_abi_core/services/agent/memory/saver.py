@@ -24,12 +24,14 @@ from naas_abi_sdk.document.commands import Command, Operation
 from naas_abi_sdk.document.driving import iterate, run
 from naas_abi_sdk.document.performing import Documents, perform
 from naas_abi_sdk.langgraph_documents import Memory, Recall, Recogniser, next_version, operations
+from naas_abi_sdk.langgraph_documents.caching import ValueCache
 from naas_abi_sdk.langgraph_documents.listing import (
     ThreadSummary,
     contains,
     lineage,
     threads,
 )
+from naas_abi_sdk.langgraph_documents.schema import VALUE_CACHE_BYTES
 
 if TYPE_CHECKING:
     from naas_abi_core.services.document.service import DocumentRoot
@@ -56,6 +58,7 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
         documents: The namespace to keep them in, e.g. a ``DocumentService``.
         agent_id: Scope within the namespace; savers with the same scope share threads.
         serde: LangGraph serializer; its default when None.
+        cache_bytes: Value documents kept in memory so as not to read them again; 0 keeps none.
     """
 
     def __init__(
@@ -64,12 +67,14 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
         *,
         agent_id: str,
         serde: SerializerProtocol | None = None,
+        cache_bytes: int = VALUE_CACHE_BYTES,
     ) -> None:
         super().__init__(serde=serde)
         self._documents = documents
         self._agent_id = agent_id
         self._recall = Recall()
         self._recogniser = Recogniser()
+        self._values = ValueCache(cache_bytes)
 
     @classmethod
     def for_engine(cls, root: DocumentRoot) -> DocumentCheckpointSaver:
@@ -189,7 +194,7 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
     @property
     def _memory(self) -> Memory:
         # Built anew for each call: LangGraph swaps ``serde`` on copies of a saver.
-        return Memory(self._agent_id, self.serde, self._recall, self._recogniser)
+        return Memory(self._agent_id, self.serde, self._recall, self._recogniser, self._values)
 
     def _perform(self, command: Command) -> Any:
         return perform(self._documents, command)

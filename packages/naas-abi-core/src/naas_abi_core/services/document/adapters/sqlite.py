@@ -19,10 +19,11 @@ from naas_abi_core.services.document.adapters.sql.declaring import declare, is_d
 from naas_abi_core.services.document.adapters.sql.finding import plan
 from naas_abi_core.services.document.adapters.sql.layout import Layout
 from naas_abi_core.services.document.adapters.sql.reading import (
+    DOCUMENT_COLUMNS,
     Reader,
+    document_of,
     instant,
     microseconds,
-    read_one,
 )
 from naas_abi_core.services.document.adapters.sql.writing import (
     Prepared,
@@ -144,13 +145,16 @@ class SQLiteDocuments:
         """Read a document, or raise ``DocumentNotFound``."""
         _check_collection(namespace, collection)
         check_name(id, "document id")
-        document = self._read(
-            namespace, collection, lambda connection, layout: read_one(connection, layout, id)
-        )
-        if document is None:
-            message = f"no document {id!r} in collection {collection!r}"
-            raise DocumentNotFound(message)
-        return document
+
+        def read(connection: sqlite3.Connection, layout: Layout) -> Document:
+            sql = layout.select(DOCUMENT_COLUMNS, "WHERE id = ?")
+            row = connection.execute(sql, (id,)).fetchone()
+            if row is None:
+                message = f"no document {id!r} in collection {collection!r}"
+                raise DocumentNotFound(message)
+            return document_of(id, row)
+
+        return self._read(namespace, collection, read)
 
     def delete(
         self,
@@ -189,7 +193,7 @@ class SQLiteDocuments:
         )
 
         def page(connection: sqlite3.Connection, layout: Layout) -> Page:
-            reader = Reader(connection, layout, query, plan(query, layout))
+            reader = Reader(connection.execute, layout, query, plan(query, layout))
             with closing(reader.entries()) as entries:
                 return assemble(entries, query)
 
@@ -202,7 +206,7 @@ class SQLiteDocuments:
             namespace,
             collection,
             lambda connection, layout: Reader(
-                connection, layout, query, plan(query, layout)
+                connection.execute, layout, query, plan(query, layout)
             ).count(),
         )
 

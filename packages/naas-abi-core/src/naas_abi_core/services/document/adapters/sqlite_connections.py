@@ -1,14 +1,17 @@
-"""The connections to one SQLite file: one a thread, kept open, and a fair queue of writers."""
+"""The connections to one SQLite file: a few, lent for a call each, and a fair queue of writers.
+
+They belong to no thread: LangGraph runs every step of a graph in threads made for it, and opening a
+connection in each would cost more than most calls.
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Final, final
 
 from naas_abi_core.services.document.adapters.sql.turnstile import Turnstile
@@ -22,13 +25,8 @@ from naas_abi_sdk.errors import DocumentStorageError
 
 __all__ = ["Connections"]
 
-
-@dataclass(eq=False, slots=True)
-class _Handle:
-    """A thread's connection. Its lock keeps ``close`` from closing it in the middle of a call."""
-
-    connection: sqlite3.Connection
-    lock: threading.Lock = field(default_factory=threading.Lock)
+#: Connections kept open while nobody uses them; more are opened when more calls overlap.
+_KEPT: Final = 8
 
 
 class _Process:
@@ -36,10 +34,11 @@ class _Process:
 
     def __init__(self) -> None:
         self.pid: Final = os.getpid()
-        self.local: Final = threading.local()
-        self.mutex: Final = threading.Lock()
-        self.handles: Final[dict[threading.Thread, _Handle]] = {}
+        self.mutex: Final = Lock()
         self.writers: Final = Turnstile()
+        # The last one given back is lent first: its caches are the warmest.
+        self.idle: Final[list[sqlite3.Connection]] = []
+        self.closed = False
 
 
 #: What forked children inherited. SQLite must not even close a connection of another process,
@@ -62,7 +61,6 @@ class Connections:
     def __init__(self, path: Path, timeout: float) -> None:
         self._path = path
         self._timeout = timeout
-        self._closed = False
         self._process = _Process()
         with wrap_errors(path, timeout):
             create_file(path)
@@ -72,95 +70,109 @@ class Connections:
             except BaseException:
                 connection.close()
                 raise
-            self._adopt(self._process, connection)
+            self._process.idle.append(connection)
+            self._identity = _identity(path)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """This thread's connection, for one statement or a transaction of its caller's."""
+        """A connection for one statement or a transaction of the caller's."""
         with wrap_errors(self._path, self._timeout):
-            handle = self._handle()
-            with handle.lock:
-                self._check_open()
-                _end_transaction(handle.connection)
-                yield handle.connection
-
-    @contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """This thread's connection in a transaction in which nothing changes."""
-        with self.reading() as connection:
-            connection.execute("BEGIN")
+            process = self._current()
+            connection = self._take(process)
             try:
                 yield connection
             finally:
-                _end_transaction(connection)
+                _give_back(process, connection)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """A connection in a transaction in which nothing changes."""
+        with self.reading() as connection:
+            connection.execute("BEGIN")
+            yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """This thread's connection in a write transaction, committed at the end.
+        """A connection in a write transaction, committed at the end.
 
         An exception rolls it back.
         """
-        with self.reading() as connection:
-            writers = self._process.writers
-            if not writers.enter(self._timeout):
-                message = (
-                    f"document file {self._path}: other threads of this process kept writing for "
-                    f"{self._timeout:g} s; raise the timeout or write less at once"
-                )
-                raise DocumentStorageError(message)
-            try:
+        writers = self._current().writers
+        if not writers.enter(self._timeout):
+            message = (
+                f"document file {self._path}: other threads of this process kept writing for "
+                f"{self._timeout:g} s; raise the timeout or write less at once"
+            )
+            raise DocumentStorageError(message)
+        try:
+            with self.reading() as connection:
                 connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield connection
-                    connection.execute("COMMIT")
-                except BaseException:
-                    _end_transaction(connection)
-                    raise
-            finally:
-                writers.leave()
+                yield connection
+                connection.execute("COMMIT")
+        finally:
+            writers.leave()
 
     def close(self) -> None:
-        """Close every connection, each after the call it is in."""
-        process = self._process
-        if process.pid != os.getpid():
-            self._closed = True
-            return
+        """Close every connection: idle ones now, others at the end of the call they are in."""
+        process = self._current()
         with process.mutex:
-            self._closed = True
-            handles = list(process.handles.values())
-            process.handles.clear()
+            process.closed = True
+            idle = process.idle.copy()
+            process.idle.clear()
         with wrap_errors(self._path, self._timeout):
-            for handle in handles:
-                with handle.lock:
-                    handle.connection.close()
+            for connection in idle:
+                connection.close()
 
-    def _handle(self) -> _Handle:
-        self._check_open()
+    def _current(self) -> _Process:
         process = self._process
         if process.pid != os.getpid():
             _inherited.append(process)
-            process = self._process = _Process()
-        handle: _Handle | None = getattr(process.local, "handle", None)
-        return handle or self._adopt(process, connect(self._path, self._timeout))
+            fresh = _Process()
+            fresh.closed = process.closed
+            process = self._process = fresh
+        return process
 
-    def _adopt(self, process: _Process, connection: sqlite3.Connection) -> _Handle:
-        handle = _Handle(connection)
-        with process.mutex:
-            if self._closed:
-                connection.close()
-                self._check_open()
-            ended = [thread for thread in process.handles if not thread.is_alive()]
-            left = [process.handles.pop(thread) for thread in ended]
-            process.handles[threading.current_thread()] = handle
-        process.local.handle = handle
-        for other in left:
-            other.connection.close()
-        return handle
-
-    def _check_open(self) -> None:
-        if self._closed:
-            message = f"the document store {self._path} is closed; open it again"
+    def _take(self, process: _Process) -> sqlite3.Connection:
+        if _identity(self._path) != self._identity:
+            # An open file can be written after it is unlinked, and all of it is lost at the end.
+            message = (
+                f"document file {self._path} was moved, deleted or replaced while it was in use; "
+                "put it back, or start again to use what is there now"
+            )
             raise DocumentStorageError(message)
+        with process.mutex:
+            if process.closed:
+                message = f"the document store {self._path} is closed; open it again"
+                raise DocumentStorageError(message)
+            if process.idle:
+                return process.idle.pop()
+        return connect(self._path, self._timeout)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file stands at ``path``; None if there is none."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _give_back(process: _Process, connection: sqlite3.Connection) -> None:
+    """Take back what was lent, its transaction ended: rolled back unless it was committed."""
+    if process.pid != os.getpid():
+        _inherited.append(process)  # forked in the middle of a call: the parent ends it
+        return
+    try:
+        _end_transaction(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    with process.mutex:
+        if not process.closed and len(process.idle) < _KEPT:
+            process.idle.append(connection)
+            return
+    connection.close()
 
 
 def _end_transaction(connection: sqlite3.Connection) -> None:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from naas_abi_core.services.document.adapters.sql.catalog import Catalog
 from naas_abi_core.services.document.adapters.sql.layout import (
-    MOVED_COLUMNS,
     Index,
     Layout,
     key_fields,
@@ -77,7 +76,7 @@ def _move(connection: Connection, old: Layout, new: Layout) -> None:
 
 
 def _documents(connection: Connection, layout: Layout) -> Iterator[tuple[str, Data, Any]]:
-    rows = connection.execute(layout.select(", ".join(MOVED_COLUMNS), "ORDER BY id"))
+    rows = connection.execute(layout.select(", ".join(layout.moved_columns), "ORDER BY id"))
     for row in rows:
         *_, text, payload = row
         yield row[0], decode(text, payload or b""), row

@@ -18,7 +18,7 @@ from typing import Any, Final
 from naas_abi_core.services.document.adapters.sql.layout import Layout
 from naas_abi_core.services.document.adapters.sql.predicates import Conditions, compile_conditions
 from naas_abi_sdk.document.matching import order_key_of_parts
-from naas_abi_sdk.document.paging import Query
+from naas_abi_sdk.document.paging import Place, Query
 
 __all__ = ["Plan", "Segment", "plan"]
 
@@ -27,11 +27,32 @@ _NULL_KEY: Final = b"\x00"
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One statement's share of a query: what follows ``FROM <table>``, and whether it is direct."""
+    """One statement's share of a query.
 
-    tail: str
+    Attributes:
+        where: ``WHERE ...`` or nothing.
+        order: What it is ordered by.
+        parameters: Of ``where``.
+        limit: Rows at most, if the database can tell which count.
+        direct: Whether an index gives the order.
+    """
+
+    where: str
+    order: str
     parameters: tuple[Any, ...]
+    limit: int | None
     direct: bool
+
+    @property
+    def tail(self) -> str:
+        """What follows ``FROM <table>``; its parameters are :attr:`bound`."""
+        limit = "" if self.limit is None else " LIMIT ?"
+        return f"{self.where} ORDER BY {self.order}{limit}"
+
+    @property
+    def bound(self) -> tuple[Any, ...]:
+        """The parameters of :attr:`tail`."""
+        return self.parameters if self.limit is None else (*self.parameters, self.limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +70,17 @@ class Plan:
     where: str
 
 
-def plan(query: Query, layout: Layout) -> Plan:
-    """Decide how to answer ``query`` from the collection's table."""
-    conditions = compile_conditions(query.where, layout.columns)
+def plan(query: Query, layout: Layout, *, in_python: bool = False) -> Plan:
+    """Decide how to answer ``query`` from the collection's table.
+
+    ``in_python`` says that the table does not give the order: a short form was met in it.
+    """
+    conditions = compile_conditions(query.where, layout.columns, layout.dialect)
     where = f"WHERE {' AND '.join(conditions.clauses)}" if conditions.clauses else ""
-    if query.order_by is None:
-        segments: tuple[Segment, ...] | None = (_by_id(query, conditions),)
+    if in_python or not _is_whole(query.after, layout):
+        segments: tuple[Segment, ...] | None = None
+    elif query.order_by is None:
+        segments = (_by_id(query, layout, conditions),)
     elif query.order_by.field in layout.scalars:
         segments = _by_key(query, layout, conditions)
     else:
@@ -62,10 +88,19 @@ def plan(query: Query, layout: Layout) -> Plan:
     return Plan(conditions, segments, where)
 
 
-def _by_id(query: Query, conditions: Conditions) -> Segment:
-    place = query.after
-    clauses, parameters = ((), ()) if place is None else (("id > ?",), (place.id,))
-    return _segment(query, conditions, clauses, parameters, "id", direct=not conditions.clauses)
+def _is_whole(place: Place | None, layout: Layout) -> bool:
+    if place is None:
+        return True
+    dialect = layout.dialect
+    key = None if place.parts is None else dialect.stored_key(order_key_of_parts(place.parts))
+    return dialect.is_whole(dialect.stored_id(place.id)) and dialect.is_whole(key)
+
+
+def _by_id(query: Query, layout: Layout, conditions: Conditions) -> Segment:
+    if query.after is None:
+        return _segment(query, conditions, (), (), "id", direct=not conditions.clauses)
+    after = (layout.dialect.stored_id(query.after.id),)
+    return _segment(query, conditions, ("id > ?",), after, "id", direct=not conditions.clauses)
 
 
 def _by_key(query: Query, layout: Layout, conditions: Conditions) -> tuple[Segment, ...]:
@@ -98,7 +133,7 @@ def _by_key(query: Query, layout: Layout, conditions: Conditions) -> tuple[Segme
         # Without one of them where the conditions leave it empty.
         return tuple(segments) if field not in conditions.keyed else (every,)
     assert query.after.parts is not None, "the cursor of an ordered query has parts"
-    key, id_ = order_key_of_parts(query.after.parts), query.after.id
+    key, id_ = order_key_of_parts(query.after.parts), layout.dialect.stored_id(query.after.id)
     if key == _NULL_KEY:
         rest = keyless(f"id {past} ?", parameters=(id_,))
         return (rest,) if query.descending else (rest, every)
@@ -127,7 +162,5 @@ def _segment(
 ) -> Segment:
     every = (*conditions.clauses, *clauses)
     where = f"WHERE {' AND '.join(every)}" if every else ""
-    bound = (*conditions.parameters, *parameters)
-    if conditions.rest:
-        return Segment(f"{where} ORDER BY {order}", bound, direct)
-    return Segment(f"{where} ORDER BY {order} LIMIT ?", (*bound, query.limit + 1), direct)
+    limit = None if conditions.rest else query.limit + 1
+    return Segment(where, order, (*conditions.parameters, *parameters), limit, direct)

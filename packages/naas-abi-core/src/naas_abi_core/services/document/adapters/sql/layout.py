@@ -8,7 +8,8 @@ Times are microseconds since 1970 in UTC, ``size`` is the length of the canonica
 the text with bytes taken out into ``payload``. Each field that is indexed, unique or in a unique
 group has a column ``k<n>`` with its sort key (:mod:`naas_abi_sdk.document.matching`), so that the
 database compares bytes and needs to know no types. Null and missing have no key, which makes unique
-indexes sparse by themselves.
+indexes sparse by themselves. A database whose indexes take no long keys has their short forms there
+(:mod:`~.dialect`), and one column more, ``long_id``, with the id where ``id`` is a short form.
 
 Names of tables, columns and indexes are made of letters and numbers of ours, never of what a caller
 passes; what a caller passes is always bound.
@@ -26,15 +27,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, final
 
+from naas_abi_core.services.document.adapters.sql.dialect import SQLITE, Dialect
 from naas_abi_sdk.document.encoding import canonical_json
 from naas_abi_sdk.document.matching import MISSING, sort_key
 from naas_abi_sdk.document.types import CollectionSpec, Data, FieldSpec
 from naas_abi_sdk.document.validation import unique_constraints
 
-__all__ = ["MOVED_COLUMNS", "Index", "Layout", "key_fields", "spec_from_json", "spec_to_json"]
+__all__ = ["Index", "Layout", "key_fields", "spec_from_json", "spec_to_json"]
 
-#: What a document keeps when its collection gets another table.
-MOVED_COLUMNS: Final = ("id", "version", "created_at", "updated_at", "size", "data", "payload")
+_MOVED_COLUMNS: Final = ("id", "version", "created_at", "updated_at", "size", "data", "payload")
 
 #: Field types whose values can only be scalars, so that their keys order them.
 _SCALAR_TYPES: Final = frozenset(("string", "int", "float", "bool", "datetime", "bytes"))
@@ -59,6 +60,7 @@ class Layout:
         spec: Its merged declaration.
         keys: The fields that have key columns, in the order of the columns.
         generation: Of the catalog when this was read; see :class:`~.catalog.Catalog`.
+        dialect: Of the database.
     """
 
     namespace: str
@@ -66,10 +68,16 @@ class Layout:
     spec: CollectionSpec
     keys: tuple[str, ...]
     generation: int
+    dialect: Dialect = SQLITE
 
     @cached_property
     def table(self) -> str:
-        """Name of the table."""
+        """Name of the table, as statements have it."""
+        return f"{self.dialect.schema}{self.name}"
+
+    @property
+    def name(self) -> str:
+        """Name of the table, which those of its indexes begin with."""
         return f"d_{self.number}"
 
     @cached_property
@@ -104,20 +112,26 @@ class Layout:
     @cached_property
     def create_table(self) -> str:
         """The statement that creates the table."""
-        keys = "".join(f"{column} BLOB, " for column in self.columns.values())
-        return (
-            f"CREATE TABLE {self.table} (id TEXT PRIMARY KEY NOT NULL, version INTEGER NOT NULL, "
-            "created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, size INTEGER NOT NULL, "
-            f"{keys}data TEXT NOT NULL, payload BLOB) STRICT"
-        )
+        dialect = self.dialect
+        columns = [
+            f"id {dialect.id_type} PRIMARY KEY NOT NULL",
+            *(
+                f"{name} {dialect.integer_type} NOT NULL"
+                for name in ("version", "created_at", "updated_at", "size")
+            ),
+            *(f"{column} {dialect.bytes_type}" for column in self.columns.values()),
+            f"data {dialect.text_type} NOT NULL",
+            f"payload {dialect.bytes_type}",
+            *(f"{column} {dialect.bytes_type}" for column in dialect.more_columns),
+        ]
+        return f"CREATE TABLE {self.table} ({', '.join(columns)}){dialect.table_options}"
 
     def create_index(self, index: Index) -> str:
         """The statement that creates an index if it is not there."""
         columns = [self.columns[field] for field in index.fields]
         kind = "UNIQUE INDEX" if index.unique else "INDEX"
-        if not index.unique:
-            columns.append("id")
-        return f"CREATE {kind} IF NOT EXISTS {index.name} ON {self.table} ({', '.join(columns)})"
+        keys = self.dialect.unique_keys(columns) if index.unique else f"{columns[0]}, id"
+        return f"CREATE {kind} IF NOT EXISTS {index.name} ON {self.table} ({keys})"
 
     @cached_property
     def create(self) -> str:
@@ -125,8 +139,8 @@ class Layout:
 
         Parameters: id, time of creation, time of change, values.
         """
-        columns = ", ".join(("id", "created_at", "updated_at", *self._values))
-        places = ", ".join("?" * (3 + len(self._values)))
+        columns = ", ".join(("id", "created_at", "updated_at", *self.values))
+        places = ", ".join("?" * (3 + len(self.values)))
         insert = f"INSERT INTO {self.table} (version, {columns}) VALUES (1, {places})"  # noqa: S608 -- names are ours
         return f"{insert} ON CONFLICT DO NOTHING"
 
@@ -160,9 +174,14 @@ class Layout:
         return f"{self.delete} AND version = ?"
 
     @cached_property
+    def moved_columns(self) -> tuple[str, ...]:
+        """What a document keeps when its collection gets another table."""
+        return (*_MOVED_COLUMNS, *self.dialect.more_columns)
+
+    @cached_property
     def move_in(self) -> str:
-        """Insert a row of another table; parameters: :data:`MOVED_COLUMNS`, then the keys."""
-        names = (*MOVED_COLUMNS, *self.columns.values())
+        """Insert a row of another table; parameters: :attr:`moved_columns`, then the keys."""
+        names = (*self.moved_columns, *self.columns.values())
         places = ", ".join("?" * len(names))
         columns = ", ".join(names)
         return f"INSERT INTO {self.table} ({columns}) VALUES ({places})"  # noqa: S608 -- names are ours
@@ -172,21 +191,23 @@ class Layout:
         return f"SELECT {columns} FROM {self.table} {tail}"  # noqa: S608 -- names are ours
 
     def key_values(self, data: Data) -> tuple[bytes | None, ...]:
-        """The sort keys of ``data``, one a key column."""
-        return tuple([sort_key(data.get(field, MISSING)) for field in self.keys])
+        """The sort keys of ``data`` as stored, one a key column."""
+        stored = self.dialect.stored_key
+        return tuple([stored(sort_key(data.get(field, MISSING))) for field in self.keys])
 
     @cached_property
-    def _values(self) -> tuple[str, ...]:
-        return ("size", *self.columns.values(), "data", "payload")
+    def values(self) -> tuple[str, ...]:
+        """The columns a put fills besides id, version and times."""
+        return ("size", *self.columns.values(), "data", "payload", *self.dialect.more_columns)
 
     def _replace(self, condition: str) -> str:
-        changes = ", ".join(f"{column} = ?" for column in ("updated_at", *self._values))
+        changes = ", ".join(f"{column} = ?" for column in ("updated_at", *self.values))
         update = f"UPDATE {self.table} SET version = version + 1, {changes}"  # noqa: S608 -- names are ours
         return f"{update} WHERE {condition} RETURNING version, created_at"
 
     def _index(self, fields: tuple[str, ...], *, unique: bool) -> Index:
         numbers = "_".join(self.columns[field][1:] for field in fields)
-        return Index(f"{self.table}_{'u' if unique else 'i'}_{numbers}", fields, unique)
+        return Index(f"{self.name}_{'u' if unique else 'i'}_{numbers}", fields, unique)
 
 
 def key_fields(spec: CollectionSpec, have: Sequence[str] = ()) -> tuple[str, ...]:

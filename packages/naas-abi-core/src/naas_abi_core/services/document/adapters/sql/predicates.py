@@ -1,24 +1,25 @@
 """Predicates as SQL over key columns.
 
-What a key column can say is said in SQL; the rest (a field without a key column, and null against
-missing, which both have no key) is left to :mod:`naas_abi_sdk.document.matching`. The SQL never
-excludes a document the predicate matches. Values are always bound, and columns are ours, never a
-caller's text.
+What a key column can say is said in SQL; the rest (a field without a key column, null against
+missing, which both have no key, and comparisons with a key that no index takes whole) is left to
+:mod:`naas_abi_sdk.document.matching`. The SQL never excludes a document the predicate matches.
+Values are always bound, and columns are ours, never a caller's text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from naas_abi_core.services.document.adapters.sql.dialect import Dialect, above_prefix
 from naas_abi_sdk.document.matching import ARRAY, sort_key
 from naas_abi_sdk.document.types import Predicate
 
-__all__ = ["Conditions", "compile_conditions", "placeholders"]
+__all__ = ["Conditions", "compile_conditions"]
 
 _COMPARISONS: Final = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
-_NEVER: Final = "0"
+_NEVER: Final = "FALSE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,13 @@ class _Clause:
     """SQL for one predicate. One that ``decides`` is met by no document without a key."""
 
     sql: str | None
-    parameters: tuple[Any, ...] = ()
+    parameters: Sequence[Any] = ()
     decides: bool = True
 
 
-def compile_conditions(where: Iterable[Predicate], columns: Mapping[str, str]) -> Conditions:
+def compile_conditions(
+    where: Iterable[Predicate], columns: Mapping[str, str], dialect: Dialect
+) -> Conditions:
     """Split valid predicates into SQL and the rest; ``columns`` are the key columns of fields."""
     clauses: list[str] = []
     parameters: list[Any] = []
@@ -63,7 +66,7 @@ def compile_conditions(where: Iterable[Predicate], columns: Mapping[str, str]) -
         if column is None:
             rest.append(predicate)
             continue
-        clause = _clause(column, predicate)
+        clause = _clause(column, predicate, dialect)
         if clause.sql is not None:
             clauses.append(clause.sql)
             parameters += clause.parameters
@@ -84,70 +87,67 @@ def compile_conditions(where: Iterable[Predicate], columns: Mapping[str, str]) -
     )
 
 
-def placeholders(values: list[Any]) -> tuple[str, list[Any]]:
-    """Placeholders for ``values``, and the values with the last repeated up to a power of two.
-
-    So a list of any length up to 500 makes one of ten statements, which stay prepared.
-    """
-    size = 1 << (len(values) - 1).bit_length()
-    return ", ".join("?" * size), values + values[-1:] * (size - len(values))
-
-
-def _clause(column: str, predicate: Predicate) -> _Clause:
+def _clause(column: str, predicate: Predicate, dialect: Dialect) -> _Clause:
     operator, value = predicate.operator, predicate.value
     if operator == "exists":
         return _Clause(None if value else f"{column} IS NULL", decides=False)
     if operator == "in":
-        return _in(column, value)
+        return _in(column, value, dialect)
     if operator == "nin":
-        return _nin(column, value)
+        return _nin(column, value, dialect)
     if operator == "contains":
         return _Clause(f"{column} >= ? AND {column} < ?", _of_rank(ARRAY), decides=False)
     key = sort_key(value)
     if operator == "eq":
         if key is None:
             return _Clause(f"{column} IS NULL", decides=False)
-        return _Clause(f"{column} = ?", (key,))
+        return _Clause(f"{column} = ?", (dialect.stored_key(key),))
     if operator == "ne":
         if key is None:
             return _Clause(f"{column} IS NOT NULL")
-        return _Clause(f"{column} IS NOT ?", (key,), decides=False)
+        sql = f"({column} IS NULL OR {column} <> ?)"
+        return _Clause(sql, (dialect.stored_key(key),), decides=False)
     assert key is not None, "comparisons take a scalar"
-    return _comparison(column, operator, key)
+    return _comparison(column, operator, key, dialect)
 
 
-def _comparison(column: str, operator: str, key: bytes) -> _Clause:
+def _comparison(column: str, operator: str, key: bytes, dialect: Dialect) -> _Clause:
     # Only values of the same kind compare: the other end is where the kind begins or ends.
     first, end = _of_rank(key[0])
-    if operator in ("lt", "lte"):
-        return _Clause(f"{column} >= ? AND {column} {_COMPARISONS[operator]} ?", (first, key))
-    return _Clause(f"{column} {_COMPARISONS[operator]} ? AND {column} < ?", (key, end))
+    decides = dialect.is_whole(key)
+    below = operator in ("lt", "lte")
+    if not decides:
+        # Whatever begins like the key may be on either side of it.
+        prefix = key[: dialect.longest]
+        operator, key = ("lte", above_prefix(prefix)) if below else ("gte", prefix)
+    if below:
+        sql = f"{column} >= ? AND {column} {_COMPARISONS[operator]} ?"
+        return _Clause(sql, (first, key), decides)
+    return _Clause(f"{column} {_COMPARISONS[operator]} ? AND {column} < ?", (key, end), decides)
 
 
-def _in(column: str, items: list[Any]) -> _Clause:
-    keys, has_null = _keys(items)
+def _in(column: str, items: list[Any], dialect: Dialect) -> _Clause:
+    keys, has_null = _keys(items, dialect)
     if not keys:
         return _Clause(f"{column} IS NULL", decides=False) if has_null else _Clause(_NEVER)
-    places, padded = placeholders(keys)
+    sql, parameters = dialect.among(column, keys)
     if has_null:
-        sql = f"({column} IN ({places}) OR {column} IS NULL)"
-        return _Clause(sql, tuple(padded), decides=False)
-    return _Clause(f"{column} IN ({places})", tuple(padded))
+        return _Clause(f"({sql} OR {column} IS NULL)", parameters, decides=False)
+    return _Clause(sql, parameters)
 
 
-def _nin(column: str, items: list[Any]) -> _Clause:
-    keys, has_null = _keys(items)
+def _nin(column: str, items: list[Any], dialect: Dialect) -> _Clause:
+    keys, has_null = _keys(items, dialect)
     if not keys:
         return _Clause(f"{column} IS NOT NULL") if has_null else _Clause(None, decides=False)
-    places, padded = placeholders(keys)
+    sql, parameters = dialect.not_among(column, keys)
     if has_null:
-        return _Clause(f"{column} NOT IN ({places})", tuple(padded))
-    sql = f"({column} IS NULL OR {column} NOT IN ({places}))"
-    return _Clause(sql, tuple(padded), decides=False)
+        return _Clause(sql, parameters)
+    return _Clause(f"({column} IS NULL OR {sql})", parameters, decides=False)
 
 
-def _keys(items: list[Any]) -> tuple[list[bytes], bool]:
-    keys = [sort_key(item) for item in items]
+def _keys(items: list[Any], dialect: Dialect) -> tuple[list[bytes], bool]:
+    keys = [dialect.stored_key(sort_key(item)) for item in items]
     present = [key for key in keys if key is not None]
     return present, len(present) < len(keys)
 

@@ -1,20 +1,18 @@
 """Reads the documents a plan finds, and of each no more than the query asks for.
 
-A damaged document is a ValueError here; the adapter knows which file to name.
+A damaged document is a ValueError here; the adapter knows which store to name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from itertools import islice
-from sqlite3 import Connection
-from typing import Any, Final, final
+from typing import Any, Final, Protocol, TypeAlias, final
 
 from naas_abi_core.services.document.adapters.sql.finding import Plan, Segment
 from naas_abi_core.services.document.adapters.sql.layout import Layout
-from naas_abi_core.services.document.adapters.sql.predicates import placeholders
 from naas_abi_sdk.document.encoding import decode, decode_fields, holds_bytes
 from naas_abi_sdk.document.matching import (
     MISSING,
@@ -27,13 +25,42 @@ from naas_abi_sdk.document.matching import (
 from naas_abi_sdk.document.paging import Entry, Query, project, select
 from naas_abi_sdk.document.types import Data, Document
 
-__all__ = ["Reader", "instant", "microseconds", "read_one"]
+__all__ = [
+    "DOCUMENT_COLUMNS",
+    "Execute",
+    "Reader",
+    "ShortFormMet",
+    "document_of",
+    "instant",
+    "microseconds",
+]
+
+#: What :func:`document_of` makes a document of.
+DOCUMENT_COLUMNS: Final = "version, created_at, updated_at, data, payload"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND: Final = timedelta(microseconds=1)
-#: Documents fetched at once by row number, and the bytes of them at which no more are added.
+#: Documents fetched at once by row, and the bytes of them at which no more are added.
 _FETCH_ROWS: Final = 64
 _FETCH_BYTES: Final = 512 * 1024
+
+
+class ShortFormMet(Exception):
+    """The table does not give the order of what was read."""
+
+
+class Rows(Protocol):
+    """Rows of a statement, read as they are taken."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def fetchone(self) -> Any: ...
+
+    def close(self) -> None: ...
+
+
+#: Runs a statement with its parameters. While its rows are read, others may be run.
+Execute: TypeAlias = Callable[[str, Sequence[Any]], Rows]
 
 
 def instant(microseconds: int) -> datetime:
@@ -46,12 +73,8 @@ def microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
-def read_one(connection: Connection, layout: Layout, id_: str) -> Document | None:
-    """The document called ``id_``, or None."""
-    sql = layout.select("version, created_at, updated_at, data, payload", "WHERE id = ?")
-    row = connection.execute(sql, (id_,)).fetchone()
-    if row is None:
-        return None
+def document_of(id_: str, row: Sequence[Any]) -> Document:
+    """The document called ``id_`` from its :data:`DOCUMENT_COLUMNS`."""
     version, created_at, updated_at, text, payload = row
     data = decode(text, payload or b"")
     return Document(id_, data, instant(created_at), instant(updated_at), version)
@@ -59,10 +82,10 @@ def read_one(connection: Connection, layout: Layout, id_: str) -> Document | Non
 
 @final
 class Reader:
-    """Answers one query over one connection, in whatever transaction that is in."""
+    """Answers one query with statements that all see the same documents."""
 
-    def __init__(self, connection: Connection, layout: Layout, query: Query, plan: Plan) -> None:
-        self._connection = connection
+    def __init__(self, execute: Execute, layout: Layout, query: Query, plan: Plan) -> None:
+        self._execute = execute
         self._layout = layout
         self._query = query
         self._plan = plan
@@ -73,11 +96,14 @@ class Reader:
         self._whole = query.fields is None
         # Rows that a test may still refuse are not worth their payload.
         self._with_payload = self._whole and not rest
+        ordered_by_key = plan.segments is not None and self._order_field is not None
+        self._may_be_short = layout.dialect.longest is not None and plan.segments is not None
         self._order_from_key = (
-            not self._whole
-            and self._order_field is not None
-            and layout.scalars.get(self._order_field) == "string"
+            ordered_by_key
+            and not self._whole
+            and layout.scalars.get(self._order_field or "") == "string"
         )
+        self._with_key = self._order_from_key or (ordered_by_key and self._may_be_short)
         self._with_text = (
             self._whole
             or bool(query.fields)
@@ -85,10 +111,23 @@ class Reader:
             or (self._order_field is not None and not self._order_from_key)
         )
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What :meth:`entry` takes a row of."""
+        dialect = self._layout.dialect
+        columns = [dialect.row, dialect.id, "version", "created_at", "updated_at", "size"]
+        if self._with_text:
+            columns.append("data")
+        if self._with_payload:
+            columns.append("payload")
+        if self._with_key and self._order_field is not None:
+            columns.append(self._layout.columns[self._order_field])
+        return tuple(columns)
+
     def entries(self) -> Generator[Entry, None, None]:
         """The documents in order, each read when it is asked for."""
         for row in self._rows():
-            entry = self._entry(row)
+            entry = self.entry(row)
             if entry is not None:
                 yield entry
 
@@ -97,74 +136,79 @@ class Reader:
         where, parameters = self._plan.where, self._plan.conditions.parameters
         if self._meets is None:
             sql = self._layout.select("count(*)", where)
-            return int(self._connection.execute(sql, parameters).fetchone()[0])
-        sql = self._layout.select("rowid, data", where)
-        with closing(self._connection.execute(sql, parameters)) as rows:
-            return sum(self._is_met(rowid, text) for rowid, text in rows)
+            return int(self._execute(sql, parameters).fetchone()[0])
+        sql = self._layout.select(f"{self._layout.dialect.row}, data", where)
+        with closing(self._execute(sql, parameters)) as rows:
+            return sum(self._is_met(address, text) for address, text in rows)
+
+    def entry(self, row: Sequence[Any]) -> Entry | None:
+        """The document of a row of :attr:`columns`; None if a test refuses it."""
+        address, id_, version, created_at, updated_at, size = row[:6]
+        if self._may_be_short:
+            self._check_whole(address, row[-1] if self._with_key else None)
+        text = row[6] if self._with_text else "{}"
+        if self._meets is not None and not self._is_met(address, text):
+            return None
+        if self._whole:
+            payload = row[7] if self._with_payload else self._payload_of(address, text)
+            data = decode(text, payload or b"")
+        else:
+            data, size = project(self._some(address, text, self._query.fields or ()), self._query)
+        name = self._layout.dialect.whole_id(id_)
+        document = Document(name, data, instant(created_at), instant(updated_at), version)
+        return Entry(document, size, self._parts(row, text, data))
+
+    def _check_whole(self, id_: Any, key: bytes | None) -> None:
+        dialect = self._layout.dialect
+        if not (dialect.is_whole(id_) and dialect.is_whole(key)):
+            raise ShortFormMet
 
     def _rows(self) -> Iterator[Sequence[Any]]:
         if self._plan.segments is None:
-            yield from self._fetch("id", ((id_, 0) for id_ in self._ordered_ids()))
+            stored_id = self._layout.dialect.stored_id
+            yield from self._fetch("id", ((stored_id(id_), 0) for id_ in self._ordered_ids()))
             return
         for segment in self._plan.segments:
             yield from self._direct(segment) if segment.direct else self._sorted(segment)
 
     def _direct(self, segment: Segment) -> Iterator[Sequence[Any]]:
-        sql = self._layout.select(f"rowid, {self._columns}", segment.tail)
-        with closing(self._connection.execute(sql, segment.parameters)) as rows:
+        sql = self._layout.select(", ".join(self.columns), segment.tail)
+        with closing(self._execute(sql, segment.bound)) as rows:
             yield from rows
 
     def _sorted(self, segment: Segment) -> Iterator[Sequence[Any]]:
-        sql = self._layout.select("rowid, size", segment.tail)
-        with closing(self._connection.execute(sql, segment.parameters)) as rows:
-            yield from self._fetch("rowid", rows)
+        row = self._layout.dialect.row
+        sql = self._layout.select(f"{row}, size", segment.tail)
+        with closing(self._execute(sql, segment.bound)) as rows:
+            yield from self._fetch(row, rows)
 
     def _ordered_ids(self) -> list[str]:
         """Ids in an order that no index gives; all documents are looked at, few are kept."""
+        dialect = self._layout.dialect
         names = {predicate.field for predicate in self._query.where}
         if self._order_field is not None:
             names.add(self._order_field)
-        sql = self._layout.select("rowid, id, data", self._plan.where)
-        with closing(self._connection.execute(sql, self._plan.conditions.parameters)) as rows:
+        sql = self._layout.select(f"{dialect.row}, {dialect.id}, data", self._plan.where)
+        with closing(self._execute(sql, self._plan.conditions.parameters)) as rows:
             return select(
-                ((id_, self._some(rowid, text, names)) for rowid, id_, text in rows), self._query
+                (
+                    (dialect.whole_id(id_), self._some(address, text, names))
+                    for address, id_, text in rows
+                ),
+                self._query,
             )
 
     def _fetch(self, column: str, found: Iterable[tuple[Any, int]]) -> Iterator[Sequence[Any]]:
         """Rows by ``column``, in the order of ``found``, which pairs its values with sizes."""
         found = iter(found)
+        columns = ", ".join((column, *self.columns))
         while batch := list(_batch(found)):
-            places, padded = placeholders(batch)
-            sql = self._layout.select(
-                f"{column}, rowid, {self._columns}", f"WHERE {column} IN ({places})"
-            )
-            rows = {row[0]: row[1:] for row in self._connection.execute(sql, padded)}
+            condition, parameters = self._layout.dialect.among(column, batch)
+            sql = self._layout.select(columns, f"WHERE {condition}")
+            with closing(self._execute(sql, parameters)) as fetched:
+                rows = {row[0]: row[1:] for row in fetched}
             for value in batch:
                 yield rows[value]
-
-    @property
-    def _columns(self) -> str:
-        columns = "id, version, created_at, updated_at, size"
-        if self._with_text:
-            columns += ", data"
-        if self._with_payload:
-            columns += ", payload"
-        if self._order_from_key and self._order_field is not None:
-            columns += f", {self._layout.columns[self._order_field]}"
-        return columns
-
-    def _entry(self, row: Sequence[Any]) -> Entry | None:
-        rowid, id_, version, created_at, updated_at, size = row[:6]
-        text = row[6] if self._with_text else "{}"
-        if self._meets is not None and not self._is_met(rowid, text):
-            return None
-        if self._whole:
-            payload = row[7] if self._with_payload else self._payload_of(rowid, text)
-            data = decode(text, payload or b"")
-        else:
-            data, size = project(self._some(rowid, text, self._query.fields or ()), self._query)
-        document = Document(id_, data, instant(created_at), instant(updated_at), version)
-        return Entry(document, size, self._parts(row, text, data))
 
     def _parts(self, row: Sequence[Any], text: str, data: Data) -> SortParts | None:
         if self._order_field is None:
@@ -179,19 +223,19 @@ class Reader:
         some = self._some(row[0], text, (self._order_field,))
         return sort_parts(some.get(self._order_field, MISSING))
 
-    def _is_met(self, rowid: int, text: str) -> bool:
+    def _is_met(self, address: Any, text: str) -> bool:
         assert self._meets is not None, "called where there is something to test"
-        return self._meets(self._some(rowid, text, self._tested))
+        return self._meets(self._some(address, text, self._tested))
 
-    def _some(self, rowid: int, text: str, names: Iterable[str]) -> Data:
-        return decode_fields(text, names, lambda: self._read_payload(rowid))
+    def _some(self, address: Any, text: str, names: Iterable[str]) -> Data:
+        return decode_fields(text, names, lambda: self._read_payload(address))
 
-    def _payload_of(self, rowid: int, text: str) -> bytes:
-        return self._read_payload(rowid) if holds_bytes(text) else b""
+    def _payload_of(self, address: Any, text: str) -> bytes:
+        return self._read_payload(address) if holds_bytes(text) else b""
 
-    def _read_payload(self, rowid: int) -> bytes:
-        sql = self._layout.select("payload", "WHERE rowid = ?")
-        payload: bytes | None = self._connection.execute(sql, (rowid,)).fetchone()[0]
+    def _read_payload(self, address: Any) -> bytes:
+        sql = self._layout.select("payload", f"WHERE {self._layout.dialect.row} = ?")
+        payload: bytes | None = self._execute(sql, (address,)).fetchone()[0]
         return payload or b""
 
 

@@ -28,7 +28,7 @@ class Prepared:
 class Row:
     """A prepared write and what it puts into the table it goes to.
 
-    ``values`` are what a put changes besides version and times: size, keys, text and payload.
+    ``values`` are what a put changes besides version and times, in the order of the layout's.
     """
 
     write: Write
@@ -49,7 +49,9 @@ def row_of(prepared: Prepared, layout: Layout) -> Row:
         return Row(write, layout, ())
     check_types(layout.spec.fields, write.data)
     keys = layout.key_values(write.data)
-    return Row(write, layout, (encoded.size, *keys, encoded.text, encoded.payload or None))
+    more = layout.dialect.more_values(write.id)
+    values = (encoded.size, *keys, encoded.text, encoded.payload or None, *more)
+    return Row(write, layout, values)
 
 
 @final
