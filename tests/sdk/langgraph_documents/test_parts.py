@@ -11,7 +11,13 @@ from langchain_core.messages import HumanMessage
 from pydantic import BaseModel, ConfigDict, SecretBytes, SecretStr
 
 from naas_abi_sdk.errors import CheckpointDamaged, InvalidCheckpointConfig
-from naas_abi_sdk.langgraph_documents import REDACTED_SECRET, Recall, next_version, redact_secrets
+from naas_abi_sdk.langgraph_documents import (
+    REDACTED_SECRET,
+    Memory,
+    Recall,
+    next_version,
+    redact_secrets,
+)
 from naas_abi_sdk.langgraph_documents.addresses import document_id, element_ref
 from naas_abi_sdk.langgraph_documents.batching import batches, references
 from naas_abi_sdk.langgraph_documents.configuring import address, configurable
@@ -346,7 +352,7 @@ def test_a_known_checkpoint_holds_exactly_its_references() -> None:
 )
 def test_damage_is_named(entry: Any, stored: Any, message: str) -> None:
     with pytest.raises(CheckpointDamaged, match=message):
-        channel_values({"channels": {"a": entry}}, stored, Loads())
+        channel_values({"channels": {"a": entry}}, stored, Memory("agent", Loads()))
 
 
 def test_parts_are_joined_in_order() -> None:

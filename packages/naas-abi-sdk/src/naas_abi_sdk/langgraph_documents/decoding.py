@@ -14,7 +14,7 @@ from naas_abi_sdk.errors import CheckpointDamaged
 from naas_abi_sdk.langgraph_documents._langgraph import SerializerProtocol, writes_as
 from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.recall import KnownCheckpoint, KnownValue
-from naas_abi_sdk.langgraph_documents.recognising import ListedChunk, fingerprint
+from naas_abi_sdk.langgraph_documents.recognising import fingerprint, listed_chunk
 from naas_abi_sdk.langgraph_documents.schema import CHUNK_SIZE, SCHEMA_VERSION
 
 __all__ = [
@@ -46,12 +46,10 @@ def value_of(value: Data, stored: StoredValues, serde: SerializerProtocol) -> An
     return serde.loads_typed((value["kind"], _payload(value, stored)))
 
 
-def channel_values(
-    document: Data, stored: StoredValues, serde: SerializerProtocol
-) -> dict[str, Any]:
+def channel_values(document: Data, stored: StoredValues, memory: Memory) -> dict[str, Any]:
     """Every channel value of a checkpoint document."""
     return {
-        name: _channel_value(entry, stored, serde) for name, entry in document["channels"].items()
+        name: _channel_value(entry, stored, memory) for name, entry in document["channels"].items()
     }
 
 
@@ -64,7 +62,9 @@ def known_checkpoint(
         key=(document["thread_id"], document["checkpoint_ns"], document["checkpoint_id"]),
         order=order,
         channels={
-            name: KnownValue(versions.get(name), entry, _pieces(entry, stored))
+            name: KnownValue(
+                versions.get(name), entry, _pieces(entry, stored), _length(entry, stored)
+            )
             for name, entry in document["channels"].items()
         },
         other=frozenset(ref for value in own for ref in value.get("parts", ())),
@@ -86,22 +86,22 @@ def recognise_loaded(
             start = number * CHUNK_SIZE
             content = fingerprint(values[name][start : start + CHUNK_SIZE])
             if content is not None:
-                elements = stored[ref]["elements"]
-                size = sum(length for _, length in elements)
-                memory.recogniser.learn(serializer, content, ListedChunk(ref, elements, size))
+                listed = listed_chunk(stored[ref]["elements"])
+                memory.recogniser.learn(serializer, content, listed)
 
 
-def _channel_value(entry: Data, stored: StoredValues, serde: SerializerProtocol) -> Any:
+def _channel_value(entry: Data, stored: StoredValues, memory: Memory) -> Any:
     if "blob" not in entry:
-        return value_of(entry["value"], stored, serde)
+        return value_of(entry["value"], stored, memory.serde)
     blob = _document(entry["blob"], stored)
     if "chunks" not in blob:
-        return value_of(blob["value"], stored, serde)
-    items = [
-        value_of(_document(ref, stored)["value"], stored, serde)
-        for chunk in blob["chunks"]
-        for ref, _ in _document(chunk, stored)["elements"]
-    ]
+        return value_of(blob["value"], stored, memory.serde)
+    refs = [ref for chunk in blob["chunks"] for ref, _ in _document(chunk, stored)["elements"]]
+    items = memory.revival.load(
+        memory.serde,
+        refs,
+        lambda ref: value_of(_document(ref, stored)["value"], stored, memory.serde),
+    )
     if len(items) != blob["length"]:
         message = f"list {entry['blob']!r} has {len(items)} elements, {blob['length']} were stored"
         raise CheckpointDamaged(message)
@@ -130,6 +130,11 @@ def _pieces(entry: Data, stored: StoredValues) -> dict[str, frozenset[str]]:
         return {head: frozenset((head, *blob["value"].get("parts", ())))}
     pieces = {chunk: frozenset(_below(chunk, stored)) for chunk in blob["chunks"]}
     return {**pieces, head: frozenset((head,))}
+
+
+def _length(entry: Data, stored: StoredValues) -> int:
+    length: int = stored[entry["blob"]].get("length", 0) if "blob" in entry else 0
+    return length
 
 
 def _below(chunk: str, stored: StoredValues) -> list[str]:

@@ -16,7 +16,6 @@ from naas_abi_sdk.document.types import Data, Keep
 from naas_abi_sdk.errors import ValueNotStorable
 from naas_abi_sdk.langgraph_documents._langgraph import writes_as
 from naas_abi_sdk.langgraph_documents.addresses import (
-    chunk_ref,
     document_id,
     element_ref,
     list_ref,
@@ -25,7 +24,12 @@ from naas_abi_sdk.langgraph_documents.addresses import (
 )
 from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.recall import KnownCheckpoint, KnownValue
-from naas_abi_sdk.langgraph_documents.recognising import ListedChunk, fingerprint
+from naas_abi_sdk.langgraph_documents.recognising import (
+    ListedChunk,
+    Listing,
+    fingerprint,
+    listed_chunk,
+)
 from naas_abi_sdk.langgraph_documents.redaction import redact_secrets
 from naas_abi_sdk.langgraph_documents.schema import (
     CHUNK_SIZE,
@@ -43,11 +47,19 @@ Typed = tuple[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """A chunk of a list being encoded; ``piece`` is what it references if that is all stored."""
+    """A chunk of a list being encoded.
+
+    Attributes:
+        listed: What it lists.
+        typed: Its last elements, serialized: those that are not known to be stored.
+        piece: All it references if it is stored as it is.
+        base: What its other elements reference; all of it is stored.
+    """
 
     listed: ListedChunk
     typed: Sequence[Typed]
     piece: frozenset[str] | None
+    base: frozenset[str] = frozenset()
 
 
 @final
@@ -101,12 +113,18 @@ class Encoder:
             self._keep(ref, {"payload": payload[start : start + PART_SIZE]})
         return {"kind": kind, "size": len(payload), "parts": refs}, frozenset(refs)
 
-    def channel(self, name: str, value: Any, version: Any) -> KnownValue:
-        """The entry of a channel in its checkpoint document, and what it references."""
+    def channel(
+        self, name: str, value: Any, version: Any, before: KnownValue | None = None
+    ) -> KnownValue:
+        """The entry of a channel in its checkpoint document, and what it references.
+
+        ``before`` is what the parent has for the channel: a list mostly goes on from there.
+        """
         place = f"channel {name!r}"
         if type(value) is list:
+            length = before.length if before else 0
             chunks = [
-                self._chunk(value[start : start + CHUNK_SIZE], place, start)
+                self._chunk(value[start : start + CHUNK_SIZE], place, start, length - start)
                 for start in range(0, len(value), CHUNK_SIZE)
             ]
             if sum(chunk.listed.size for chunk in chunks) > INLINE_LIMIT:
@@ -132,22 +150,30 @@ class Encoder:
         head = list_ref(refs)
         self._keep(head, {"chunks": refs, "length": length})
         pieces[head] = frozenset((head,))
-        return KnownValue(version, {"blob": head}, pieces)
+        return KnownValue(version, {"blob": head}, pieces, length)
 
-    def _chunk(self, values: list[Any], place: str, start: int) -> _Chunk:
+    def _chunk(self, values: list[Any], place: str, start: int, had: int) -> _Chunk:
         content = fingerprint(values)
         if content is not None and (listed := self._recognised(content)) is not None:
             piece = self._known_piece(listed.ref)
             if piece is not None:
                 return _Chunk(listed, (), piece)
+        elements, base = self._grown_from(values[:had]) if 0 < had < len(values) else ((), None)
         typed = [
             self.typed(value, f"{place}[{at}]", plain=content is not None)
-            for at, value in enumerate(values, start)
+            for at, value in enumerate(values[len(elements) :], start + len(elements))
         ]
-        listed = _listed_chunk(typed)
+        listed = listed_chunk([*elements, *map(_listing, typed)])
         if content is not None and self._writes_as is not None:
             self._memory.recogniser.learn(self._writes_as, content, listed)
-        return _Chunk(listed, typed, self._known_piece(listed.ref))
+        return _Chunk(listed, typed, self._known_piece(listed.ref), base or frozenset())
+
+    def _grown_from(self, values: list[Any]) -> tuple[Sequence[Listing], frozenset[str] | None]:
+        """The elements of the stored chunk that ``values`` are, and what it references."""
+        content = fingerprint(values)
+        listed = None if content is None else self._recognised(content)
+        piece = listed and self._known_piece(listed.ref)
+        return (listed.elements, piece - {listed.ref}) if listed and piece else ((), None)
 
     def _recognised(self, content: bytes) -> ListedChunk | None:
         if self._writes_as is None:
@@ -165,8 +191,9 @@ class Encoder:
         ref = chunk.listed.ref
         if chunk.piece is not None:
             return ref, chunk.piece
-        refs = {ref}
-        for (element, _), typed in zip(chunk.listed.elements, chunk.typed, strict=True):
+        refs = {ref, *chunk.base}
+        fresh = chunk.listed.elements[len(chunk.listed.elements) - len(chunk.typed) :]
+        for (element, _), typed in zip(fresh, chunk.typed, strict=True):
             stored, parts = self.stored(typed)
             self._keep(element, {"value": stored})
             refs.add(element)
@@ -195,10 +222,8 @@ class Encoder:
             )
 
 
-def _listed_chunk(elements: Sequence[Typed]) -> ListedChunk:
-    """The chunk that lists these serialized elements."""
-    listed: list[list[Any]] = [[element_ref(*typed), len(typed[1])] for typed in elements]
-    return ListedChunk(chunk_ref(listed), listed, sum(length for _, length in listed))
+def _listing(typed: Typed) -> Listing:
+    return [element_ref(*typed), len(typed[1])]
 
 
 def _type_name(value: Any) -> str:

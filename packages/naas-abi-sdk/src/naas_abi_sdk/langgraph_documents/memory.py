@@ -8,6 +8,7 @@ from naas_abi_sdk.langgraph_documents._langgraph import SerializerProtocol
 from naas_abi_sdk.langgraph_documents.caching import ValueCache
 from naas_abi_sdk.langgraph_documents.recall import Recall
 from naas_abi_sdk.langgraph_documents.recognising import Recogniser
+from naas_abi_sdk.langgraph_documents.reviving import Revival
 
 __all__ = ["Memory"]
 
@@ -22,6 +23,7 @@ class Memory:
         recall: What is known to be stored.
         recogniser: What need not be serialized again.
         values: What need not be read again.
+        revival: What need not be deserialized again.
     """
 
     agent_id: str
@@ -29,3 +31,4 @@ class Memory:
     recall: Recall = field(default_factory=Recall)
     recogniser: Recogniser = field(default_factory=Recogniser)
     values: ValueCache = field(default_factory=ValueCache)
+    revival: Revival = field(default_factory=Revival)

@@ -276,11 +276,11 @@ def _load(memory: Memory, found: _Found) -> Operation[CheckpointTuple]:
     also = [_writes(scope)]
     if found.order is None:
         also.append(Find(ORDERS, scope, limit=1, fields=("order",)))
-    stored, (writes, *orders) = yield from read_values(
+    stored, read, (writes, *orders) = yield from read_values(
         memory.agent_id, thread_id, [data], memory.values.of(thread_id), also
     )
     item = _tuple(memory, data, [write.data for write in writes], stored)
-    memory.values.keep(thread_id, stored.values())
+    memory.values.keep(thread_id, read)
     if memory.recall.of(key) is None:
         order = found.order or next((it.data["order"] for it in chain(*orders)), key[2])
         versions = item.checkpoint["channel_versions"]
@@ -298,7 +298,7 @@ def _tuple(
 ) -> CheckpointTuple:
     at = Address(data["thread_id"], data["checkpoint_ns"], data["checkpoint_id"])
     checkpoint = value_of(data["checkpoint"], stored, memory.serde)
-    checkpoint["channel_values"] = channel_values(data, stored, memory.serde)
+    checkpoint["channel_values"] = channel_values(data, stored, memory)
     parent_id = data["parent_id"]
     in_order = sorted(
         writes, key=lambda write: (write.get("task_path", ""), write["task_id"], write["index"])
@@ -363,7 +363,7 @@ def _tuples(
     values: dict[str, dict[str, Data]] = {}
     writes: dict[tuple[str, str, str], list[Data]] = {}
     for thread_id, roots in threads.items():
-        values[thread_id], (found,) = yield from read_values(
+        values[thread_id], _, (found,) = yield from read_values(
             memory.agent_id,
             thread_id,
             roots,
@@ -388,8 +388,8 @@ def _metadata_matches(memory: Memory, data: Data, wanted: Mapping[str, Any]) -> 
     if not wanted:
         return True
     only = {"metadata": data["metadata"]}
-    stored, _ = yield from read_values(memory.agent_id, data["thread_id"], [only], {})
-    return metadata_matches(value_of(data["metadata"], stored, memory.serde), wanted)
+    reached = yield from read_values(memory.agent_id, data["thread_id"], [only], {})
+    return metadata_matches(value_of(data["metadata"], reached.values, memory.serde), wanted)
 
 
 def _of_checkpoints(

@@ -179,7 +179,7 @@ def _channels(
         if parent and before and version is not None and before.version == version:
             channels[name] = encoder.reuse(parent, name)
         else:
-            channels[name] = encoder.channel(name, value, version)
+            channels[name] = encoder.channel(name, value, version, before)
     return channels
 
 

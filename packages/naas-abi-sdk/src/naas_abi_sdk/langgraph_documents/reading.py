@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from naas_abi_sdk.document.commands import Find, Operation, Read, find, together
 from naas_abi_sdk.document.types import Data, Document, Page, Predicate
 from naas_abi_sdk.errors import CollectionNotFound
 from naas_abi_sdk.langgraph_documents.batching import Reference, batches, references
 
-__all__ = ["Kept", "equals", "find_all", "pages", "read_together", "read_values"]
+__all__ = ["Kept", "Reached", "equals", "find_all", "pages", "read_together", "read_values"]
 
 _EMPTY = Page(())
 
@@ -79,23 +79,37 @@ def find_all(queries: Sequence[Find]) -> Operation[list[list[Document]]]:
     return answers
 
 
+class Reached(NamedTuple):
+    """What a read of values gave.
+
+    Attributes:
+        values: Exactly the value documents that were reached, by reference; one that the store
+            does not have is absent.
+        read: Those of them that were not at hand.
+        also: Answers of the queries that were read along.
+    """
+
+    values: dict[str, Data]
+    read: list[Data]
+    also: list[list[Document]]
+
+
 def read_values(
     agent_id: str,
     thread_id: str,
     roots: Sequence[Data],
     cached: Kept,
     also: Sequence[Find] = (),
-) -> Operation[tuple[dict[str, Data], list[list[Document]]]]:
+) -> Operation[Reached]:
     """Read everything ``roots`` reference, level by level, and answer ``also``.
 
     ``also`` are queries read together with the first level; what their documents reference is
-    read with the levels after it. What ``cached`` holds is not read again. Returns exactly the
-    value documents that were reached, by reference, and the answers of ``also``; a document the
-    store does not have is absent.
+    read with the levels after it. What ``cached`` holds is not read again.
     """
     reached: dict[str, Data] = {}
     asked: set[str] = set()
     answers: list[list[Document]] = []
+    read: list[Data] = []
     level = _unread(roots, cached, reached, asked)
     waiting = list(also)
     while level or waiting:
@@ -103,10 +117,12 @@ def read_values(
         found = yield from find_all([*waiting, *queries])
         answers.extend(found[: len(waiting)])
         fresh = [document.data for documents in found for document in documents]
-        reached.update((data["ref"], data) for data in fresh if "ref" in data)
+        values = [data for data in fresh if "ref" in data]
+        reached.update((data["ref"], data) for data in values)
+        read.extend(values)
         level = _unread(fresh, cached, reached, asked)
         waiting = []
-    return reached, answers
+    return Reached(reached, read, answers)
 
 
 def _unread(

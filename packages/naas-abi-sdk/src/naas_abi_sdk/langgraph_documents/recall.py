@@ -31,12 +31,14 @@ class KnownValue:
     """A channel's entry in a stored checkpoint and every reference below it.
 
     ``pieces`` maps a blob or chunk to it and all it references. Checkpoints share the pieces
-    they have in common, so an unchanged chunk costs nothing to remember again.
+    they have in common, so an unchanged chunk costs nothing to remember again. ``length`` is the
+    number of elements of a list that is stored in chunks, else 0.
     """
 
     version: Any
     entry: Data
     pieces: Mapping[str, frozenset[str]]
+    length: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

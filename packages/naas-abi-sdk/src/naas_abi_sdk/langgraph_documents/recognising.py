@@ -20,9 +20,10 @@ from typing import Any, Final, final
 import ormsgpack
 
 from naas_abi_sdk.langgraph_documents._langgraph import is_message_type
+from naas_abi_sdk.langgraph_documents.addresses import chunk_ref
 from naas_abi_sdk.langgraph_documents.schema import RECOGNISED_CHUNKS
 
-__all__ = ["ListedChunk", "Recogniser", "fingerprint"]
+__all__ = ["ListedChunk", "Listing", "Recogniser", "fingerprint", "listed_chunk"]
 
 #: Every type that the serializer's hooks handle is refused, so what is packed is plain.
 _OPTIONS: Final = (
@@ -39,13 +40,22 @@ _PLAIN: Final = frozenset({str, int, float, bool, bytes, dict, list, type(None)}
 _MESSAGE_NAMES: Final[dict[type, str]] = {}
 
 
+#: An element as its chunk lists it: ``[reference, payload length]``.
+Listing = list[Any]
+
+
 @dataclass(frozen=True, slots=True)
 class ListedChunk:
-    """A chunk: its reference, ``[element reference, payload length]`` each, bytes in all."""
+    """A chunk: its reference, what it lists, and the bytes of all payloads."""
 
     ref: str
-    elements: list[list[Any]]
+    elements: list[Listing]
     size: int
+
+
+def listed_chunk(elements: list[Listing]) -> ListedChunk:
+    """The chunk that lists ``elements``."""
+    return ListedChunk(chunk_ref(elements), elements, sum(length for _, length in elements))
 
 
 def fingerprint(values: Sequence[Any]) -> bytes | None:

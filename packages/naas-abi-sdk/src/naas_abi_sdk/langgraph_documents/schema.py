@@ -15,6 +15,7 @@ __all__ = [
     "DOCUMENT_OVERHEAD",
     "INLINE_LIMIT",
     "ITEMS",
+    "KEPT_MESSAGES",
     "ORDERS",
     "PARTS",
     "PART_SIZE",
@@ -62,6 +63,9 @@ RECOGNISED_CHUNKS: Final = 4_000
 
 #: Bytes of value documents a saver keeps in memory so as not to read them again.
 VALUE_CACHE_BYTES: Final = 32 * 1024 * 1024
+
+#: Loaded messages a saver keeps for one serializer: about 10 MB of messages of 1 KB.
+KEPT_MESSAGES: Final = 5_000
 
 #: What stands in a stored value where a secret was.
 REDACTED_SECRET: Final = "[REDACTED: secrets are not stored in checkpoints]"  # noqa: S105 -- no secret

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
 from langchain_core.runnables import RunnableConfig
@@ -23,7 +24,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from naas_abi_sdk.document.commands import Command, Operation
 from naas_abi_sdk.document.driving import iterate, run
 from naas_abi_sdk.document.performing import Documents, perform
-from naas_abi_sdk.langgraph_documents import Memory, Recall, Recogniser, next_version, operations
+from naas_abi_sdk.langgraph_documents import Memory, next_version, operations
 from naas_abi_sdk.langgraph_documents.caching import ValueCache
 from naas_abi_sdk.langgraph_documents.listing import (
     ThreadSummary,
@@ -71,10 +72,7 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
     ) -> None:
         super().__init__(serde=serde)
         self._documents = documents
-        self._agent_id = agent_id
-        self._recall = Recall()
-        self._recogniser = Recogniser()
-        self._values = ValueCache(cache_bytes)
+        self._remembered = Memory(agent_id, self.serde, values=ValueCache(cache_bytes))
 
     @classmethod
     def for_engine(cls, root: DocumentRoot) -> DocumentCheckpointSaver:
@@ -193,8 +191,8 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
 
     @property
     def _memory(self) -> Memory:
-        # Built anew for each call: LangGraph swaps ``serde`` on copies of a saver.
-        return Memory(self._agent_id, self.serde, self._recall, self._recogniser, self._values)
+        # LangGraph swaps ``serde`` on copies of a saver; what is remembered is for all of them.
+        return replace(self._remembered, serde=self.serde)
 
     def _perform(self, command: Command) -> Any:
         return perform(self._documents, command)

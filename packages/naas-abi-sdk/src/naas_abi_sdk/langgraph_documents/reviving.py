@@ -1,0 +1,102 @@
+"""Messages that were loaded before are copied instead of deserialized again.
+
+A conversation is loaded at the start of every turn, and building a message costs several times
+what copying one does. Each load still gets objects of its own: only messages whose content is all
+plain (text, numbers, lists and dicts of such) are kept, and every list and dict in them is copied.
+What a serializer made is given back to that serializer only.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from copy import copy
+from threading import Lock
+from typing import Any, final
+from weakref import WeakKeyDictionary
+
+from naas_abi_sdk.langgraph_documents._langgraph import SerializerProtocol, is_message_type
+from naas_abi_sdk.langgraph_documents.recognising import fingerprint
+from naas_abi_sdk.langgraph_documents.schema import KEPT_MESSAGES
+
+__all__ = ["Revival", "fresh"]
+
+
+def fresh(message: Any) -> Any:
+    """A copy of a plain message that shares nothing with it that can be changed."""
+    twin = copy(message)
+    for stored in (twin.__dict__, twin.__pydantic_extra__):
+        for name, value in (stored or {}).items():
+            kind = type(value)
+            if kind is dict or kind is list:
+                stored[name] = _copied(value) if value else kind()
+    return twin
+
+
+def _copied(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: _copied(item) for key, item in value.items()}
+    if type(value) is list:
+        return [_copied(item) for item in value]
+    return value
+
+
+class _Kept:
+    """What is kept for one serializer: messages by reference, and references met once."""
+
+    def __init__(self) -> None:
+        self.messages: OrderedDict[str, Any] = OrderedDict()
+        self.met: set[str] = set()
+
+
+@final
+class Revival:
+    """Loaded messages by content address, the oldest dropped first, apart for each serializer.
+
+    A message is kept when it is loaded for the second time, so that a thread that is loaded once
+    costs nothing. Safe to use from many threads.
+
+    Args:
+        capacity: Messages to keep at most for one serializer.
+    """
+
+    def __init__(self, capacity: int = KEPT_MESSAGES) -> None:
+        self._capacity = capacity
+        self._lock = Lock()
+        self._kept: WeakKeyDictionary[SerializerProtocol, _Kept] = WeakKeyDictionary()
+
+    def load(
+        self, serde: SerializerProtocol, refs: Sequence[str], deserialize: Callable[[str], Any]
+    ) -> list[Any]:
+        """The values of ``refs``: copies of what is kept, else what ``deserialize`` makes."""
+        with self._lock:
+            kept = self._kept.setdefault(serde, _Kept())
+            found = [kept.messages.get(ref) for ref in refs]
+        values = [
+            deserialize(ref) if message is None else fresh(message)
+            for ref, message in zip(refs, found, strict=True)
+        ]
+        built = [
+            (ref, value)
+            for ref, message, value in zip(refs, found, values, strict=True)
+            if message is None
+        ]
+        if built:
+            self._learn(kept, built)
+        return values
+
+    def _learn(self, kept: _Kept, built: Sequence[tuple[str, Any]]) -> None:
+        again = [(ref, value) for ref, value in built if ref in kept.met]
+        messages = [
+            (ref, fresh(value))
+            for ref, value in again
+            if is_message_type(type(value)) and fingerprint([value]) is not None
+        ]
+        with self._lock:
+            kept.met.difference_update(ref for ref, _ in again)
+            kept.messages.update(messages)
+            while len(kept.messages) > self._capacity:
+                kept.messages.popitem(last=False)
+            if len(kept.met) > self._capacity:
+                kept.met.clear()
+            kept.met.update(ref for ref, _ in built if ref not in kept.messages)
