@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 
 from tests.architecture.sources import relative, repository_files
 from tools.check_docs import anchors, check_blocks, check_links, examples
+
+CASE = re.compile(r"\bC\d{3}\b")
 
 
 def test_links_lead_somewhere_and_blocks_parse() -> None:
@@ -20,6 +23,20 @@ def test_links_lead_somewhere_and_blocks_parse() -> None:
             wrong = (*check_links(path, text), *check_blocks(text))
             found += [f"{relative(path)}: {complaint}" for complaint in wrong]
     assert found == []
+
+
+def test_failures_that_tests_name_are_explained() -> None:
+    page = next(path for path in repository_files() if path.name == "failures.md")
+    explained = set(re.findall(r"^\| (C\d{3}) ", page.read_text("utf-8"), re.MULTILINE))
+    tests = [path for path in repository_files() if relative(path).startswith("tests/")]
+    named = {
+        name
+        for path in tests
+        if path.suffix == ".py"
+        for name in CASE.findall(path.read_text("utf-8"))
+    }
+    assert len(named) > 40
+    assert named == explained
 
 
 def test_runnable_examples_print_what_their_page_shows() -> None:

@@ -120,6 +120,7 @@ def test_interrupted_calls_are_answered_with_an_error_where_they_must_not_run_tw
 
 
 def test_a_tool_that_kills_again_does_not_wedge_the_thread(memory: Memory) -> None:
+    """C123."""
     harbour = killed_in_a_tool(memory, ("dock", {}))
     agent = Agent("a", "d", ScriptedModel(script=[]), harbour.tools, memory)
     with pytest.raises(Killed):
