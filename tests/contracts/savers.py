@@ -96,7 +96,16 @@ class SaverContract:
 
     @pytest.mark.parametrize(
         "value",
-        ["nul\0 in text", float("inf"), float("-inf"), -0.0, 2**63 - 1, -(2**63), b"\xff\x00", b""],
+        [
+            "nul\0 in text",
+            float("inf"),
+            float("-inf"),
+            -0.0,
+            2**63 - 1,
+            -(2**63),
+            b"\xff\x00",
+            b"",
+        ],
         ids=repr,
     )
     def test_values_are_exact(self, calls: Sync, value: Any) -> None:

@@ -6,6 +6,8 @@ import multiprocessing
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -50,6 +52,7 @@ def finish(processes):
 
 
 def test_processes_that_start_together_on_no_file_agree(path):
+    """C093."""
     finish([start("declare_and_put", path, f"w{n}", 5) for n in range(6)])
     with closing(SQLiteDocuments(path)) as store:
         assert store.count("n", "c") == 6 * 5 + 1
@@ -72,6 +75,7 @@ def test_a_file_is_not_taken_for_a_strangers_while_another_makes_it(path):
 
 
 def test_processes_share_a_file_and_lose_nothing(path):
+    """C090."""
     writers = [start("declare_and_put", path, f"w{n}", 150) for n in range(3)]
     finish(writers)
     with closing(SQLiteDocuments(path)) as store:
@@ -248,6 +252,52 @@ def test_a_forked_child_uses_connections_of_its_own(store):
     assert process.exitcode == 0
     store.put("n", "c", "parent-2", {})
     assert store.count("n", "c") == 3
+
+
+FORKING_WHILE_BUSY = """
+import os, signal, sys, threading
+from naas_abi_core.services.document.adapters.sqlite import SQLiteDocuments
+from naas_abi_sdk.document.types import CollectionSpec, Put
+
+store = SQLiteDocuments(sys.argv[1])
+store.ensure_collection("n", CollectionSpec("c"))
+stop = threading.Event()
+
+def write(name, turns):
+    turn = 0
+    while turn < turns and not stop.is_set():
+        store.write("n", [Put("c", f"{name}-{turn}", {}, 0)])
+        store.find("n", "c", limit=3)
+        turn += 1
+
+threads = [threading.Thread(target=write, args=(f"t{n}", 10**9)) for n in range(3)]
+for thread in threads:
+    thread.start()
+for fork in range(15):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        write(f"child{fork}", 5)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    if status:
+        print("child", fork, "ended with", status)
+stop.set()
+for thread in threads:
+    thread.join()
+print(sum(item.id.startswith("child") for item in store.find("n", "c", limit=1000).items))
+"""
+
+
+def test_a_child_forked_while_threads_write_can_write(path):
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKING_WHILE_BUSY, path],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert (run.stdout, run.stderr, run.returncode) == ("75\n", "", 0)
 
 
 def test_an_interrupt_in_a_write_leaves_nothing_and_the_store_usable(store):

@@ -212,6 +212,18 @@ def test_a_value_that_cannot_be_stored_says_where_it_sits(
     assert saver.get_tuple(config()).checkpoint["channel_values"] == {"n": 1}
 
 
+def test_a_bytearray_stays_one(saver: Any) -> None:
+    """C019."""
+    value = bytearray(b"ab\0")
+    put(saver, config(), make_checkpoint(1, {"one": value, "long": value * 1000}))
+    saver.put_writes(config(number=1), [("a", value)], "task-1")
+    loaded = saver.get_tuple(config())
+    assert loaded.checkpoint["channel_values"] == {"one": value, "long": value * 1000}
+    assert loaded.pending_writes == [("task-1", "a", value)]
+    found = [*loaded.checkpoint["channel_values"].values(), loaded.pending_writes[0][2]]
+    assert {type(item) for item in found} == {bytearray}
+
+
 def test_writes_without_a_checkpoint_are_refused(saver: Any) -> None:
     with pytest.raises(InvalidCheckpointConfig, match=r"put_writes needs .*checkpoint_id"):
         saver.put_writes(config(), [("a", 1)], "task-1")

@@ -112,6 +112,80 @@ def test_damage_is_reported_with_its_place(documents: Any, codec: Codec) -> None
             read()
 
 
+DAMAGES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "metadata without kind": lambda data: data["metadata"].pop("kind"),
+    "metadata of a kind nobody knows": lambda data: data["metadata"].update(kind="pickle"),
+    "metadata that is no msgpack": lambda data: data["metadata"].update(payload=b"\xc1"),
+    "no metadata": lambda data: data.pop("metadata"),
+    "checkpoint of another type": lambda data: data.update(checkpoint=3),
+    "channels of another type": lambda data: data.update(channels=[1]),
+    "an entry without value": lambda data: data["channels"].update(messages={}),
+    "a reference to nothing": lambda data: data["channels"].update(messages={"blob": "b-0"}),
+    "no parent": lambda data: data.pop("parent_id"),
+    "a value that is no dict": lambda data: data["channels"].update(messages={"value": None}),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_checkpoint_is_named_whatever_is_wrong(
+    documents: Any, codec: Codec, damage: str
+) -> None:
+    key, data = next(
+        (key, data)
+        for key, data in all_documents(documents).items()
+        if key[0] == CHECKPOINTS and data["checkpoint_id"] == checkpoint_id(2)
+    )
+    DAMAGES[damage](data)
+    documents.put(*key, data)
+    for read in (
+        lambda: Codec(documents).get_tuple(config()),
+        lambda: list(Codec(documents).history(config())),
+        lambda: list(Codec(documents).history(config(), filter={"step": 0})),
+    ):
+        with pytest.raises(CheckpointDamaged, match=checkpoint_id(2)):
+            read()
+    assert Codec(documents).get_tuple(config(number=1)).checkpoint["id"] == checkpoint_id(1)
+
+
+@pytest.mark.parametrize("letter", ["e", "c", "b"])
+def test_a_value_that_is_not_what_its_address_says_is_refused(
+    documents: Any, codec: Codec, letter: str
+) -> None:
+    codec.put(config(number=2), make_checkpoint(3, {"messages": MESSAGES, "text": "PAY 100" * 500}))
+    for key, data in all_documents(documents).items():
+        if data.get("ref", "").startswith(letter):
+            if "value" in data:
+                payload = data["value"]["payload"].replace(b"100", b"900").replace(b"mm", b"nn")
+                data["value"]["payload"] = payload
+            elif "elements" in data:
+                data["elements"] = data["elements"][::-1]
+            else:
+                data["length"] += 1
+                data["chunks"] = data["chunks"][::-1]
+            documents.put(*key, data)
+    with pytest.raises(CheckpointDamaged, match=f"'{letter}-"):
+        Codec(documents).get_tuple(config())
+
+
+def test_parts_that_are_not_what_their_address_says_are_refused(
+    documents: Any, codec: Codec
+) -> None:
+    codec.put(config(number=2), make_checkpoint(3, {"text": "x" * 600_000}))
+    for key, data in all_documents(documents).items():
+        if data.get("ref", "").endswith(".1"):
+            documents.put(*key, data | {"payload": data["payload"][:-1] + b"y"})
+    with pytest.raises(CheckpointDamaged, match="do not hold what their address says"):
+        Codec(documents).get_tuple(config())
+
+
+def test_a_value_document_that_is_none_counts_as_missing(documents: Any, codec: Codec) -> None:
+    for key, data in all_documents(documents).items():
+        if data.get("ref", "").startswith("e-"):
+            documents.put(*key, data | {"value": 7})
+    with pytest.raises(CheckpointDamaged, match="'e-"):
+        Codec(documents).get_tuple(config())
+
+
 def test_an_unknown_schema_is_refused(documents: Any, codec: Codec) -> None:
     for key, data in all_documents(documents).items():
         if key[0] == CHECKPOINTS:

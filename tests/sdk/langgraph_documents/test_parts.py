@@ -18,7 +18,7 @@ from naas_abi_sdk.langgraph_documents import (
     next_version,
     redact_secrets,
 )
-from naas_abi_sdk.langgraph_documents.addresses import document_id, element_ref
+from naas_abi_sdk.langgraph_documents.addresses import document_id, element_ref, part_refs
 from naas_abi_sdk.langgraph_documents.batching import batches, references
 from naas_abi_sdk.langgraph_documents.configuring import address, configurable
 from naas_abi_sdk.langgraph_documents.decoding import channel_values, value_of
@@ -356,6 +356,7 @@ def test_damage_is_named(entry: Any, stored: Any, message: str) -> None:
 
 
 def test_parts_are_joined_in_order() -> None:
-    stored = {"p-1.0": {"payload": b"ab"}, "p-1.1": {"payload": b"c"}}
-    value = {"kind": "k", "size": 3, "parts": ["p-1.0", "p-1.1"]}
+    first, second = part_refs(b"abc", 2)
+    stored = {first: {"payload": b"ab"}, second: {"payload": b"c"}}
+    value = {"kind": "k", "size": 3, "parts": [first, second]}
     assert value_of(value, stored, Loads()) == ("k", b"abc")

@@ -8,10 +8,19 @@ byte of it. Nothing is ever parsed back out of an id or a reference but its firs
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from typing import Any
 
-__all__ = ["chunk_ref", "document_id", "element_ref", "list_ref", "part_refs", "value_ref"]
+__all__ = [
+    "chunk_ref",
+    "document_id",
+    "element_ref",
+    "is_addressed",
+    "list_ref",
+    "part_refs",
+    "value_ref",
+]
 
 
 def _digest(value: object) -> str:
@@ -47,3 +56,26 @@ def part_refs(payload: bytes, count: int) -> list[str]:
     """The addresses of the ``count`` slices of a long payload."""
     digest = sha256(payload).hexdigest()
     return [f"p-{digest}.{index}" for index in range(count)]
+
+
+def is_addressed(data: Mapping[str, Any]) -> bool:
+    """Whether a value document holds what its reference says.
+
+    True as well for a part and for a value in parts: only all parts together can be compared.
+    """
+    try:
+        return _address(data) in (data["ref"], None)
+    except (AttributeError, KeyError, TypeError, ValueError):  # not even a value document
+        return False
+
+
+def _address(data: Mapping[str, Any]) -> str | None:
+    if "elements" in data:
+        return chunk_ref(data["elements"])
+    if "chunks" in data:
+        return list_ref(data["chunks"])
+    value = data.get("value", {})
+    if "payload" not in value:
+        return None
+    address = element_ref if data["ref"].startswith("e-") else value_ref
+    return address(value["kind"], value["payload"])

@@ -12,6 +12,7 @@ from typing import Any
 from naas_abi_sdk.document.types import Data
 from naas_abi_sdk.errors import CheckpointDamaged
 from naas_abi_sdk.langgraph_documents._langgraph import SerializerProtocol, writes_as
+from naas_abi_sdk.langgraph_documents.addresses import part_refs
 from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.recall import KnownCheckpoint, KnownValue
 from naas_abi_sdk.langgraph_documents.recognising import fingerprint, listed_chunk
@@ -118,6 +119,9 @@ def _payload(value: Data, stored: StoredValues) -> bytes:
             f"parts of {value['parts'][0]!r} hold {len(payload)} bytes, {value['size']} were stored"
         )
         raise CheckpointDamaged(message)
+    if part_refs(payload, len(value["parts"])) != value["parts"]:
+        message = f"parts of {value['parts'][0]!r} do not hold what their address says"
+        raise CheckpointDamaged(message)
     return payload
 
 
@@ -149,5 +153,5 @@ def _document(ref: str, stored: StoredValues) -> Data:
     try:
         return stored[ref]
     except KeyError:
-        message = f"value document {ref!r} is missing"
+        message = f"value document {ref!r} is missing, or does not hold what its address says"
         raise CheckpointDamaged(message) from None

@@ -93,7 +93,9 @@ class Encoder:
         A value that is ``plain`` is known to hold none.
         """
         try:
-            return self._memory.serde.dumps_typed(value if plain else redact_secrets(value))
+            kind, payload = self._memory.serde.dumps_typed(
+                value if plain else redact_secrets(value)
+            )
         except Exception as error:
             message = (
                 f"{place} of thread {self._thread_id!r} holds a {_type_name(value)} that "
@@ -101,6 +103,8 @@ class Encoder:
                 "LangGraph's serializer can write, or give the saver a serde that can."
             )
             raise ValueNotStorable(message) from error
+        # A serializer may hand on the bytearray it was given; what is stored is bytes.
+        return kind, bytes(payload)
 
     def stored(self, typed: Typed) -> tuple[Data, frozenset[str]]:
         """The stored form of a serialized value, and the parts it references."""

@@ -18,7 +18,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 from naas_abi_sdk.document.commands import Find, Get, Operation, apply, declare, emit, get
 from naas_abi_sdk.document.types import Data, Delete, Document, OrderBy, Outcome, Predicate, Write
@@ -35,6 +35,7 @@ from naas_abi_sdk.langgraph_documents._langgraph import (
     RunnableConfig,
 )
 from naas_abi_sdk.langgraph_documents.addresses import document_id
+from naas_abi_sdk.langgraph_documents.batching import references
 from naas_abi_sdk.langgraph_documents.configuring import Address, address, configurable, thread_text
 from naas_abi_sdk.langgraph_documents.decoding import (
     StoredValues,
@@ -63,6 +64,18 @@ from naas_abi_sdk.limits import MAX_PAGE_SIZE
 __all__ = ["delete_thread", "get_tuple", "history", "put", "put_writes", "setup"]
 
 logger = logging.getLogger(__name__)
+
+#: What reading a damaged document back raises, besides saying so: a key that is not there, bytes
+#: that are no msgpack, a kind the serializer does not know, a type that refuses what is left of it.
+DAMAGE: Final = (
+    CheckpointDamaged,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    TypeError,
+    ValueError,
+)
 
 #: Checkpoints that ``history`` reads and resolves at a time.
 HISTORY_PAGE = 20
@@ -148,9 +161,9 @@ def get_tuple(memory: Memory, config: RunnableConfig) -> Operation[CheckpointTup
             return None
         try:
             return (yield from _load(memory, found))
-        except CheckpointDamaged as error:
+        except DAMAGE as error:
             if (yield from get(CHECKPOINTS, found.document.id)) is not None:
-                raise _damaged(found.document.data, error) from error
+                raise _damaged(found.document, error) from error
     return None
 
 
@@ -351,36 +364,39 @@ def _tuples(
     limit: int | None,
 ) -> Operation[tuple[dict[str, dict[str, Data]], list[CheckpointTuple]]]:
     """The tuples of one page of checkpoints, and the values they share with the next page."""
-    threads: dict[str, list[Data]] = {}
-    matching: list[Data] = []
+    threads: dict[str, list[Document]] = {}
+    matching: list[Document] = []
     for document in documents:
-        data = checked(document.data)
-        if (yield from _metadata_matches(memory, data, wanted)):
-            matching.append(data)
+        try:
+            list(references(checked(document.data)))  # damage here has a checkpoint to name
+            if (yield from _metadata_matches(memory, document.data, wanted)):
+                matching.append(document)
+        except DAMAGE as error:
+            raise _damaged(document, error) from error
     matching = matching[:limit]
-    for data in matching:
-        threads.setdefault(data["thread_id"], []).append(data)
+    for document in matching:
+        threads.setdefault(document.data["thread_id"], []).append(document)
     values: dict[str, dict[str, Data]] = {}
     writes: dict[tuple[str, str, str], list[Data]] = {}
-    for thread_id, roots in threads.items():
-        values[thread_id], _, (found,) = yield from read_values(
-            memory.agent_id,
-            thread_id,
-            roots,
-            cached.get(thread_id, {}),
-            also=[_writes(_of_checkpoints(memory, thread_id, roots))],
+    for thread_id, found in threads.items():
+        roots = [document.data for document in found]
+        also = [_writes(_of_checkpoints(memory, thread_id, roots))]
+        reached = yield from read_values(
+            memory.agent_id, thread_id, roots, cached.get(thread_id, {}), also
         )
-        for write in found:
+        values[thread_id] = reached.values
+        for write in reached.also[0]:
             writes.setdefault(_key(write.data), []).append(write.data)
     tuples = []
-    for data in matching:
+    for document in matching:
+        data = document.data
         try:
             tuples.append(
                 _tuple(memory, data, writes.get(_key(data), []), values[data["thread_id"]])
             )
-        except CheckpointDamaged as error:
-            if (yield from get(CHECKPOINTS, document_id(memory.agent_id, *_key(data)))) is not None:
-                raise _damaged(data, error) from error
+        except DAMAGE as error:
+            if (yield from get(CHECKPOINTS, document.id)) is not None:
+                raise _damaged(document, error) from error
     return values, tuples
 
 
@@ -434,10 +450,12 @@ def _delete_values(scope: tuple[Predicate, ...]) -> Operation[bool]:
     return True
 
 
-def _damaged(data: Data, error: CheckpointDamaged) -> CheckpointDamaged:
+def _damaged(document: Document, error: Exception) -> CheckpointDamaged:
+    data = document.data
+    what = error if isinstance(error, CheckpointDamaged) else f"{type(error).__name__}: {error}"
     message = (
-        f"checkpoint {data['checkpoint_id']!r} of thread {data['thread_id']!r} (namespace "
-        f"{data['checkpoint_ns']!r}) cannot be read back: {error}. Other checkpoints of the thread "
-        "are not touched by this: go on from one of them by its checkpoint_id."
+        f"checkpoint {data.get('checkpoint_id')!r} of thread {data.get('thread_id')!r} (namespace "
+        f"{data.get('checkpoint_ns')!r}) cannot be read back: {what}. Other checkpoints of the "
+        "thread are not touched by this: go on from one of them by its checkpoint_id."
     )
     return CheckpointDamaged(message)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from naas_abi_sdk.document.commands import Find, Operation, Read, find, together
 from naas_abi_sdk.document.types import Data, Document, Page, Predicate
 from naas_abi_sdk.errors import CollectionNotFound
+from naas_abi_sdk.langgraph_documents.addresses import is_addressed
 from naas_abi_sdk.langgraph_documents.batching import Reference, batches, references
 
 __all__ = ["Kept", "Reached", "equals", "find_all", "pages", "read_together", "read_values"]
@@ -104,7 +105,8 @@ def read_values(
     """Read everything ``roots`` reference, level by level, and answer ``also``.
 
     ``also`` are queries read together with the first level; what their documents reference is
-    read with the levels after it. What ``cached`` holds is not read again.
+    read with the levels after it. What ``cached`` holds is not read again; what does not hold what
+    its address says is left out as if it were not there.
     """
     reached: dict[str, Data] = {}
     asked: set[str] = set()
@@ -117,10 +119,11 @@ def read_values(
         found = yield from find_all([*waiting, *queries])
         answers.extend(found[: len(waiting)])
         fresh = [document.data for documents in found for document in documents]
-        values = [data for data in fresh if "ref" in data]
+        values = [data for data in fresh if "ref" in data and is_addressed(data)]
         reached.update((data["ref"], data) for data in values)
         read.extend(values)
-        level = _unread(fresh, cached, reached, asked)
+        others = [data for data in fresh if "ref" not in data]
+        level = _unread([*others, *values], cached, reached, asked)
         waiting = []
     return Reached(reached, read, answers)
 

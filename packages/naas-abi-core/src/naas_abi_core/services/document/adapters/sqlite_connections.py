@@ -11,8 +11,9 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
+from threading import Condition
 from typing import Final, final
+from weakref import WeakSet
 
 from naas_abi_core.services.document.adapters.sql.turnstile import Turnstile
 from naas_abi_core.services.document.adapters.sqlite_files import (
@@ -34,16 +35,54 @@ class _Process:
 
     def __init__(self) -> None:
         self.pid: Final = os.getpid()
-        self.mutex: Final = Lock()
+        self.mutex: Final = Condition()
         self.writers: Final = Turnstile()
         # The last one given back is lent first: its caches are the warmest.
         self.idle: Final[list[sqlite3.Connection]] = []
+        self.lent = 0
         self.closed = False
+        _processes.add(self)
+
+    def is_idle(self) -> bool:
+        """Whether no connection is lent."""
+        return self.lent == 0
 
 
 #: What forked children inherited. SQLite must not even close a connection of another process,
 #: which the end of its last reference would do.
 _inherited: Final[list[_Process]] = []
+_processes: Final[WeakSet[_Process]] = WeakSet()
+_held: Final[list[_Process]] = []
+
+#: Seconds that a fork waits for calls to end.
+_FORK_PATIENCE: Final = 10.0
+
+
+def _before_fork() -> None:
+    """Let no call be under way while the process forks.
+
+    A child inherits SQLite's own record of the locks its process holds. If a call were under way,
+    the child would wait for ever for itself to let go of the file.
+    """
+    for process in sorted(_processes, key=id):
+        if process.pid == os.getpid():
+            process.mutex.acquire()
+            process.mutex.wait_for(process.is_idle, _FORK_PATIENCE)
+            _held.append(process)
+
+
+def _after_fork_in_parent() -> None:
+    while _held:
+        _held.pop().mutex.release()
+
+
+# A child makes a record of its own when it first uses a store, so it leaves what was held alone.
+if hasattr(os, "register_at_fork"):  # systems that fork
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_held.clear,
+    )
 
 
 @final
@@ -144,9 +183,14 @@ class Connections:
             if process.closed:
                 message = f"the document store {self._path} is closed; open it again"
                 raise DocumentStorageError(message)
+            process.lent += 1
             if process.idle:
                 return process.idle.pop()
-        return connect(self._path, self._timeout)
+        try:
+            return connect(self._path, self._timeout)
+        except BaseException:
+            _count_back(process)
+            raise
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -165,14 +209,22 @@ def _give_back(process: _Process, connection: sqlite3.Connection) -> None:
         return
     try:
         _end_transaction(connection)
+        with process.mutex:
+            if not process.closed and len(process.idle) < _KEPT:
+                process.idle.append(connection)
+                return
+        connection.close()
     except sqlite3.Error:
         connection.close()
         raise
+    finally:
+        _count_back(process)
+
+
+def _count_back(process: _Process) -> None:
     with process.mutex:
-        if not process.closed and len(process.idle) < _KEPT:
-            process.idle.append(connection)
-            return
-    connection.close()
+        process.lent -= 1
+        process.mutex.notify_all()
 
 
 def _end_transaction(connection: sqlite3.Connection) -> None:

@@ -66,18 +66,22 @@ def wrap_errors(path: Path, timeout: float) -> Iterator[None]:
         message = f"a document is larger than SQLite can hold: {error}"
         raise InvalidArgument(message) from error
     except sqlite3.Error as error:
+        if str(error).startswith("Could not decode to UTF-8"):
+            raise _damaged(path, error) from error
         raise _translated(path, timeout, error) from error
     except DocumentError:
         raise
-    except ValueError as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         # Only decoding what is stored raises these: calls are checked before they come here.
-        message = (
-            f"document file {path} holds a damaged document; restore it from a backup: {error}"
-        )
-        raise DocumentStorageError(message) from error
+        raise _damaged(path, error) from error
     except OSError as error:
         message = f"document file {path}: {error.strerror or error}; choose a path you may write"
         raise DocumentStorageError(message) from error
+
+
+def _damaged(path: Path, error: Exception) -> DocumentStorageError:
+    message = f"document file {path} holds a damaged document; restore it from a backup: {error!r}"
+    return DocumentStorageError(message)
 
 
 def create_file(path: Path) -> None:
