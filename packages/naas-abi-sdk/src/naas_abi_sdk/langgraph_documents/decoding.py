@@ -6,7 +6,7 @@ Every function takes ``stored``, the value documents already read, by reference,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from naas_abi_sdk.document.types import Data
@@ -22,6 +22,7 @@ __all__ = [
     "StoredValues",
     "channel_values",
     "checked",
+    "in_order",
     "known_checkpoint",
     "recognise_loaded",
     "value_of",
@@ -52,6 +53,13 @@ def channel_values(document: Data, stored: StoredValues, memory: Memory) -> dict
     return {
         name: _channel_value(entry, stored, memory) for name, entry in document["channels"].items()
     }
+
+
+def in_order(writes: Iterable[Data]) -> list[Data]:
+    """Pending writes of one checkpoint in the order LangGraph applies them in."""
+    return sorted(
+        writes, key=lambda write: (write.get("task_path", ""), write["task_id"], write["index"])
+    )
 
 
 def known_checkpoint(

@@ -41,6 +41,7 @@ from naas_abi_sdk.langgraph_documents.decoding import (
     StoredValues,
     channel_values,
     checked,
+    in_order,
     known_checkpoint,
     recognise_loaded,
     value_of,
@@ -61,7 +62,16 @@ from naas_abi_sdk.langgraph_documents.schema import (
 )
 from naas_abi_sdk.limits import MAX_PAGE_SIZE
 
-__all__ = ["delete_thread", "get_tuple", "history", "put", "put_writes", "setup"]
+__all__ = [
+    "Found",
+    "delete_thread",
+    "get_tuple",
+    "history",
+    "put",
+    "put_writes",
+    "setup",
+    "wanted",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -156,7 +166,7 @@ def get_tuple(memory: Memory, config: RunnableConfig) -> Operation[CheckpointTup
     """
     at = address(config)
     for _ in range(READ_ATTEMPTS):
-        found = yield from _wanted(memory, at)
+        found = yield from wanted(memory, at)
         if found is None:
             return None
         try:
@@ -248,18 +258,19 @@ def _settle(plan: CheckpointPlan, outcomes: Sequence[Outcome]) -> Operation[None
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Found:
     """A checkpoint document, and its place in the thread's order if that is known already."""
 
     document: Document
     order: str | None
 
 
-def _wanted(memory: Memory, at: Address) -> Operation[_Found | None]:
+def wanted(memory: Memory, at: Address) -> Operation[Found | None]:
+    """The checkpoint document at ``at``, or the latest of its namespace; None if there is none."""
     if at.checkpoint_id is not None:
         key = document_id(memory.agent_id, at.thread_id, at.checkpoint_ns, at.checkpoint_id)
         (document,) = yield from read_together([Get(CHECKPOINTS, key)])
-        return document and _Found(document, None)
+        return document and Found(document, None)
     scope = equals(agent_id=memory.agent_id, thread_id=at.thread_id, checkpoint_ns=at.checkpoint_ns)
     newest, reordered = yield from read_together(
         [
@@ -275,11 +286,11 @@ def _wanted(memory: Memory, at: Address) -> Operation[_Found | None]:
         # An order document is stored after its checkpoint but deleted before it.
         document = yield from get(CHECKPOINTS, last.id)
         if document is not None:
-            return _Found(document, last.data["order"])
-    return _Found(newest.items[0], checkpoint_id)
+            return Found(document, last.data["order"])
+    return Found(newest.items[0], checkpoint_id)
 
 
-def _load(memory: Memory, found: _Found) -> Operation[CheckpointTuple]:
+def _load(memory: Memory, found: Found) -> Operation[CheckpointTuple]:
     data = checked(found.document.data)
     thread_id = data["thread_id"]
     key = (thread_id, data["checkpoint_ns"], data["checkpoint_id"])
@@ -313,9 +324,6 @@ def _tuple(
     checkpoint = value_of(data["checkpoint"], stored, memory.serde)
     checkpoint["channel_values"] = channel_values(data, stored, memory)
     parent_id = data["parent_id"]
-    in_order = sorted(
-        writes, key=lambda write: (write.get("task_path", ""), write["task_id"], write["index"])
-    )
     return CheckpointTuple(
         config=at.config(data["checkpoint_id"]),  # type: ignore[arg-type]  # a plain dict
         checkpoint=checkpoint,
@@ -323,7 +331,7 @@ def _tuple(
         parent_config=at.config(parent_id) if parent_id else None,  # type: ignore[arg-type]  # as above
         pending_writes=[
             (write["task_id"], write["channel"], value_of(write["value"], stored, memory.serde))
-            for write in in_order
+            for write in in_order(writes)
         ],
     )
 

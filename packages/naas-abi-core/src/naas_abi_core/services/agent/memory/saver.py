@@ -7,7 +7,7 @@ made. The async methods run the same operations in a worker thread, so they neve
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
@@ -26,6 +26,7 @@ from naas_abi_sdk.document.driving import iterate, run
 from naas_abi_sdk.document.performing import Documents, perform
 from naas_abi_sdk.langgraph_documents import Memory, next_version, operations
 from naas_abi_sdk.langgraph_documents.caching import ValueCache
+from naas_abi_sdk.langgraph_documents.deltas import delta_history
 from naas_abi_sdk.langgraph_documents.listing import (
     ThreadSummary,
     contains,
@@ -127,6 +128,20 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
     def delete_thread(self, thread_id: str) -> None:
         """Delete a thread; see ``operations.delete_thread``."""
         self._run(operations.delete_thread(self._memory, thread_id))
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, Any]:
+        """What delta channels are rebuilt from; see ``deltas.delta_history``."""
+        return self._run(delta_history(self._memory, _plain(config), channels))
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, Any]:
+        """``get_delta_channel_history`` in a worker thread."""
+        return await asyncio.to_thread(
+            self.get_delta_channel_history, config=config, channels=channels
+        )
 
     def threads(self) -> Sequence[ThreadSummary]:
         """Every thread of the scope, most recently used first; reads no values."""
