@@ -1,6 +1,6 @@
 # Everything a change is tried with. Needs Python and uv (`pip install uv`), nothing else.
 .DEFAULT_GOAL := help
-.PHONY: help check test test-all test-sdk test-oldest coverage compat fix generate docs wheels
+.PHONY: help check test test-all test-sdk test-oldest coverage compat pgbouncer fix generate docs wheels
 
 RUN := uv run --locked
 
@@ -46,6 +46,9 @@ test-oldest: ## The saver and the agent with the oldest LangGraph and LangChain 
 
 compat: ## Threads exchanged with the last published packages, installed apart
 	uv run pytest tests/compat -m compat
+
+pgbouncer: ## PostgreSQL documents through PgBouncer (`apt-get install pgbouncer` first)
+	uv run pytest -n auto tests/core/document -m pgbouncer
 
 wheels: ## Build the three wheels and try them as a user would
 	$(RUN) python -m tools.check_wheels

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import settings
 
 #: Markers left out of the plain run. `--slow`, `-m NAME` or naming the test itself brings them in.
-LEFT_OUT = ("slow", "compat")
+LEFT_OUT = ("slow", "compat", "pgbouncer")
 
 # A deadline per example measures how busy the machine is, not the code.
 settings.register_profile("abi", deadline=None, print_blob=True)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -98,3 +99,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     make_project(made.name, made)
     monkeypatch.chdir(made)
     return made
+
+
+def interruptible() -> None:
+    """To run in a new process: Ctrl-C works there, also where this process ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import ABI, Abi, environment
+from tests.cli.conftest import ABI, Abi, environment, interruptible
 
 NEW_THREAD = re.compile(r"thread (\d{4}-\d\d-\d\d-\d{6}-[0-9a-f]{4})\n")
 
@@ -145,6 +145,7 @@ class Terminal:
             cwd=cwd,
             env=environment(TERM="xterm", NO_COLOR="1", COLUMNS="80"),
             start_new_session=True,
+            preexec_fn=interruptible,  # noqa: PLW1509 -- it gives the new process its signals only
         )
         os.close(theirs)
         self.seen = ""

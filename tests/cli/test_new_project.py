@@ -9,7 +9,7 @@ import pytest
 
 from naas_abi_cli.commands.new import make_project
 from naas_abi_cli.errors import WrongCall
-from tests.cli.conftest import Abi, environment
+from tests.cli.conftest import ABI, Abi, environment
 
 
 def test_a_generated_project_remembers_as_it_stands(script: Abi, tmp_path: Path) -> None:
@@ -107,3 +107,26 @@ def test_a_folder_that_cannot_be_made(abi: Abi, tmp_path: Path) -> None:
     assert ended.code == 1
     assert "the project cannot be made: Not a directory" in ended.err
     assert "Choose a --directory you may write to." in ended.err
+
+
+@pytest.mark.parametrize("name", ["json", "typer", "naas-abi-core", "Class"])
+def test_a_name_that_python_has_given_already_is_prefixed(
+    abi: Abi, tmp_path: Path, name: str
+) -> None:
+    assert abi("new", "project", name, "-d", str(tmp_path)).code == 0
+    package = f"project_{name.lower().replace('-', '_')}"
+    assert (tmp_path / name / package / "__init__.py").is_file()
+
+
+def test_a_project_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        ["sh", "-c", f"ulimit -f 0; exec {ABI} new project shop"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert "the project cannot be made: File too large" in ended.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -37,6 +37,13 @@ BAD = [
         "no document adapter is called 'sqlit'; did you mean 'sqlite'?",
         "services.document.document_adapter.adapter",
     ),
+    ("chat_model: {name: gpt}", "there is no chat model 'gpt'", "config.yaml:1: chat_model.name"),
+    ("chat_model: {name: 'openai:'}", "there is no chat model 'openai:'", "chat_model.name"),
+    (
+        "chat_model: {name: 'opnai:gpt'}",
+        "LangChain knows no provider 'opnai'; did you mean 'openai'?",
+        "chat_model.name",
+    ),
     ("default_agent: nobody", "no module has an agent 'nobody'", "default_agent"),
 ]
 

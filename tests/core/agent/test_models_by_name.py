@@ -8,8 +8,10 @@ import pytest
 import naas_abi_core.services.agent as agents
 from naas_abi_core.errors import ChatModelError
 from naas_abi_core.plugins.manager import create_plugin_manager
+from naas_abi_core.plugins.specs import hookimpl
 from naas_abi_core.services.agent import create_chat_model
 from naas_abi_core.services.agent.demonstration import DemonstrationChatModel
+from naas_abi_core.services.agent.models import check_chat_model_name
 
 
 def test_the_demonstration_model_needs_nothing() -> None:
@@ -27,6 +29,29 @@ def test_a_missing_provider_package_is_named() -> None:
 def test_an_unknown_name_says_what_to_use() -> None:
     with pytest.raises(ChatModelError, match=r"there is no chat model 'gpt'.*provider:model"):
         create_chat_model("gpt", plugins=create_plugin_manager(entry_points=False))
+
+
+def test_an_unknown_provider_is_told_with_the_nearest() -> None:
+    with pytest.raises(ChatModelError, match=r"no provider 'opnai'; did you mean 'openai'\?"):
+        create_chat_model("opnai:gpt-4.1", plugins=create_plugin_manager(entry_points=False))
+
+
+def test_a_name_is_checked_and_nothing_is_built() -> None:
+    plugins = create_plugin_manager(entry_points=False)
+    check_chat_model_name("openai:gpt-4.1", plugins=plugins)
+    with pytest.raises(ChatModelError, match="there is no chat model 'gpt'"):
+        check_chat_model_name("gpt", plugins=plugins)
+
+
+def test_a_name_may_be_another_plugins_own() -> None:
+    class Plugin:
+        @hookimpl
+        def abi_chat_model(self, name: str, settings: object) -> None:
+            """Knows none today."""
+
+    plugins = create_plugin_manager(entry_points=False)
+    plugins.register(Plugin())
+    check_chat_model_name("gpt", plugins=plugins)
 
 
 def test_public_names() -> None:

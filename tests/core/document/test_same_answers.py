@@ -1,4 +1,4 @@
-"""The in-memory store and SQLite give the same answers to the same calls, errors included."""
+"""All stores give the same answers to the same calls, errors included."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from naas_abi_sdk.document.types import (
 from naas_abi_sdk.errors import DocumentError
 from naas_abi_sdk.testing import MemoryDocuments
 from tests.support.document_values import same, scalars, values
+from tests.support.postgresql_documents import postgresql_documents
 
 fields = st.sampled_from(["a", "b", "c"])
 ids = st.sampled_from(["x", "y", "z", "é", "0"])
@@ -102,15 +103,35 @@ def plain(value):
     return value
 
 
+def run(store, sequence):
+    """Answers to all calls, and what is stored after them."""
+    calls = [("ensure_collection", CollectionSpec("c")), *sequence]
+    answers = [(call, answer(store, *call)) for call in calls]
+    stored = {
+        collection: {item.id: item.data for item in store.find("n", collection).items}
+        for collection in store.collections("n")
+    }
+    return answers, stored
+
+
+def check(store, sequence):
+    expected, expected_documents = run(MemoryDocuments(), sequence)
+    answers, documents = run(store, sequence)
+    for (call, actual), (_, right) in zip(answers, expected, strict=True):
+        assert same(actual, right), call
+    assert same(documents, expected_documents)
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(calls, min_size=3, max_size=14))
-def test_the_same_calls_have_the_same_answers(tmp_path_factory, sequence):
+def test_sqlite_answers_as_memory_does(tmp_path_factory, sequence):
     path = tmp_path_factory.mktemp("same") / "documents.sqlite"
-    memory = MemoryDocuments()
     with closing(SQLiteDocuments(path)) as sqlite:
-        for call in [("ensure_collection", CollectionSpec("c")), *sequence]:
-            expected, actual = answer(memory, *call), answer(sqlite, *call)
-            assert same(actual, expected), call
-        for collection in sqlite.collections("n"):
-            stored = {item.id: item.data for item in sqlite.find("n", collection).items}
-            assert same(stored, {item.id: item.data for item in memory.find("n", collection).items})
+        check(sqlite, sequence)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(calls, min_size=3, max_size=14))
+def test_postgresql_answers_as_memory_does(postgres_server, sequence):
+    with postgresql_documents(postgres_server) as store:
+        check(store, sequence)

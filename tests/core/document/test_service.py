@@ -142,7 +142,7 @@ def test_the_service_is_what_operations_are_performed_on(service):
 
 
 def test_adapters_are_opened_by_name(tmp_path):
-    assert ADAPTER_NAMES == ("memory", "sqlite")
+    assert ADAPTER_NAMES == ("memory", "postgresql", "sqlite")
     memory = create_adapter("memory")
     sqlite = create_adapter("sqlite", {"path": tmp_path / "a" / "b.sqlite", "timeout": 1})
     for adapter in (memory, sqlite):
@@ -158,12 +158,18 @@ def test_adapters_are_opened_by_name(tmp_path):
 @pytest.mark.parametrize(
     ("name", "config", "message"),
     [
-        ("mongo", {}, "unknown document adapter 'mongo'; known are memory, sqlite"),
+        ("mongo", {}, "unknown document adapter 'mongo'; known are memory, postgresql, sqlite"),
         ("memory", {"path": "x"}, "'memory' has no setting path; its settings: none"),
         (
             "sqlite",
             {"dsn": "x", "file": "y"},
             "'sqlite' has no setting dsn, file; its .* path, timeout",
+        ),
+        ("postgresql", {}, "'postgresql' needs the setting dsn, a connection string"),
+        (
+            "postgresql",
+            {"dsn": "host=x", "database": "y"},
+            "'postgresql' has no setting database; its settings: dsn, schema, pool_max_size",
         ),
         ("sqlite", {"path": 7}, "path of the document file must be text, not 7"),
     ],

@@ -310,3 +310,43 @@ def test_no_file_is_an_error_that_names_both(tmp_path: Path) -> None:
         f"{tmp_path}: there is no config.dev.yaml or config.yaml here. "
         "Go to a project's directory, name the file, or run 'abi new project'."
     )
+
+
+@pytest.mark.parametrize("written", ["'no'", "'false'", "0", "'${SHOP}'"])
+def test_enabled_is_true_or_false_and_nothing_like_it(tmp_path: Path, written: str) -> None:
+    text = f"modules: [{{module: shop, enabled: {written}}}]"
+    told = error_of(tmp_path, text, SHOP="no")
+    assert "modules[0].enabled: true or false is expected, not" in told
+
+
+LEVELS = "abcdefghi"
+
+BOMBS = {
+    "lists": "".join(
+        f"{name}: &{name} [{', '.join(['*' + before] * 10 if before else ['x'] * 10)}]\n"
+        for before, name in zip(["", *LEVELS], LEVELS, strict=False)
+    ),
+    "merges": "".join(
+        f"{name}: &{name} {{<<: [{', '.join(['*' + before] * 10)}]}}\n" if before
+        else f"{name}: &{name} {{x: 1}}\n"
+        for before, name in zip(["", *LEVELS], LEVELS, strict=False)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_aliases_that_stand_for_too_much_are_refused(tmp_path: Path, bomb: str) -> None:
+    told = error_of(tmp_path, BOMBS[bomb])
+    assert told == (
+        "DIR/config.yaml: it holds more than 100,000 values once its aliases are put in. "
+        "Remove aliases (*name) that repeat other aliases."
+    )
+
+
+def test_merged_keys_are_read(tmp_path: Path) -> None:
+    text = """\
+    modules:
+      - &first {module: shop, path: src}
+      - {<<: *first, module: crew}
+    """
+    assert [each.path for each in read(tmp_path, text).modules] == [Path("src")] * 2

@@ -140,6 +140,11 @@ WRONG = {
             "Mend it, or set 'enabled: false'."
         ),
     ),
+    "import ends the program": (
+        {"a": "raise SystemExit(0)"},
+        ["a"],
+        "module @a: its import failed: SystemExit: 0. Mend it, or set 'enabled: false'.",
+    ),
     "a package it needs is missing": (
         {"a": "import no_such_package"},
         ["a"],

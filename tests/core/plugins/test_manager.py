@@ -77,6 +77,12 @@ def test_others_are_left_out_on_request(site: Path) -> None:
     assert offer.source == "LangGraph's InMemorySaver"
 
 
+def test_a_plugin_that_ends_the_program_is_named(site: Path) -> None:
+    install_plugin(site, "abi_test_exits", "raise SystemExit(0)")
+    with pytest.raises(PluginError, match=r"abi_test_exits: it cannot be loaded: SystemExit: 0"):
+        create_plugin_manager()
+
+
 def test_a_plugin_that_cannot_be_imported_is_named(site: Path) -> None:
     install_plugin(site, "abi_test_broken", "import no_such_thing")
     with pytest.raises(PluginError) as caught:

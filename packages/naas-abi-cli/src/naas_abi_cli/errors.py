@@ -16,7 +16,15 @@ from naas_abi_core.errors import (
     PluginError,
 )
 
-__all__ = ["FAILED", "INTERRUPTED", "WRONG_CALL", "CommandFailed", "WrongCall", "exit_code_of"]
+__all__ = [
+    "FAILED",
+    "INTERRUPTED",
+    "WRONG_CALL",
+    "CommandFailed",
+    "ResultNotWritten",
+    "WrongCall",
+    "exit_code_of",
+]
 
 FAILED: Final = 1
 WRONG_CALL: Final = 2
@@ -33,6 +41,10 @@ class WrongCall(CommandFailed):
     """The command was called with something it cannot work with. Correct the call."""
 
     exit_code = WRONG_CALL
+
+
+class ResultNotWritten(CommandFailed):
+    """Standard output does not take the result: the disk is full, or it is no place to write to."""
 
 
 #: Errors of the core that say the call or the configuration is wrong.

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Final
 
 import pluggy
 import typer
 
 from naas_abi_cli import builtin, output, specs
-from naas_abi_cli.errors import FAILED, INTERRUPTED
+from naas_abi_cli.errors import FAILED, INTERRUPTED, WrongCall
 
 __all__ = ["build_app", "main", "run"]
+
+#: What Typer raises for a call it does not understand; it has no public name for the class.
+_USAGE_ERROR: Final[type[Exception]] = typer.BadParameter.__bases__[0]
 
 
 def build_app(manager: pluggy.PluginManager) -> typer.Typer:
@@ -44,23 +46,49 @@ def run(make_app: Callable[[], typer.Typer], arguments: Sequence[str] | None = N
         make_app: Makes the command; what goes wrong in it is told the same way.
         arguments: What was written after ``abi``; those of the process when None.
     """
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         try:
-            make_app()(args=arguments, prog_name="abi")
-        finally:
-            # Here, while a closed pipe can still be handled; at exit it would be a traceback.
-            sys.stdout.flush()
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else 0
+            code = _called(make_app, words)
+        except BrokenPipeError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- the one place that turns errors into a message
+            code = output.fail(error)
+        # Here, while a closed pipe can still be handled; at exit it would be a traceback.
+        return output.finish() or code
     except BrokenPipeError:
         # Whoever read our output has what it wanted; a message would go to nobody.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        output.discard_stdout()
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001 -- the one place that turns errors into a message
-        return output.fail(error)
-    return 0
+    finally:
+        output.restore_stdout()
+
+
+def _called(make_app: Callable[[], typer.Typer], words: list[str]) -> int:
+    """The exit code of the command that ``words`` call."""
+    json = "--json" in words[: words.index("--")] if "--" in words else "--json" in words
+    try:
+        if not json:
+            make_app()(args=words, prog_name="abi")
+            return 0
+        with output.stdout_set_aside():  # a plugin may print when it is imported
+            app = make_app()
+        # Typer would tell a wrong call itself, in words only.
+        returned = app(args=words, prog_name="abi", standalone_mode=False)
+        return returned if isinstance(returned, int) else 0
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            output.warn(end.code)
+        return end.code if isinstance(end.code, int) else 0 if end.code is None else FAILED
+    except typer.Abort:
+        return FAILED
+    except _USAGE_ERROR as error:
+        output.ask_for_json(wanted=True)
+        told = getattr(error, "format_message", error.__str__)()
+        mend = "'abi --help', also after a command, shows what can be called."
+        return output.fail(WrongCall(told, where="the command line", mend=mend))
 
 
 def _installed_app() -> typer.Typer:

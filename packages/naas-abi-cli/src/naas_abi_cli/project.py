@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from naas_abi_cli.errors import CommandFailed, WrongCall
-from naas_abi_cli.output import progress
+from naas_abi_cli.output import fail_at_end, progress
 
 if TYPE_CHECKING:
     from naas_abi_core.engine.engine import Engine
@@ -20,16 +20,25 @@ __all__ = ["agent_documents", "checked_thread", "document_saver", "open_engine"]
 
 @contextmanager
 def open_engine(config: Path | None) -> Iterator[Engine]:
-    """The loaded engine of a project; it is shut down at the end, whatever happens."""
+    """The loaded engine of a project; it is shut down at the end, whatever happens.
+
+    A module that fails at shutdown is told after the result, which it does not undo.
+    """
     with progress("Loading the project…"):
         from naas_abi_core.engine.engine import Engine
+        from naas_abi_core.errors import EngineError
 
         engine = Engine.from_file(config)
         engine.load()
     try:
         yield engine
-    finally:
+    except BaseException as error:
+        engine.__exit__(type(error), error, error.__traceback__)
+        raise
+    try:
         engine.shutdown()
+    except EngineError as error:
+        fail_at_end(error)
 
 
 def document_saver(engine: Engine) -> DocumentCheckpointSaver:

@@ -71,8 +71,8 @@ class _Printer:
         text = str(message.text) if message.type.startswith("AI") or message.type == "ai" else ""
         if self._silent or namespace or not text:
             return
-        sys.stdout.write(safe(text))
-        sys.stdout.flush()
+        with output.writing_result():
+            sys.stdout.write(safe(text))
         self._in_line = True
 
     def aside(self, text: str) -> None:
@@ -82,6 +82,6 @@ class _Printer:
 
     def end(self) -> None:
         if self._in_line:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
+            with output.writing_result():
+                sys.stdout.write("\n")
             self._in_line = False

@@ -58,7 +58,27 @@ def _checked(config: Path | None) -> tuple[EngineConfiguration, list[str], list[
         agents = LoadedAgents()
         agents.find(modules)
         agents.check_configured(found)
+        _check_chat_models(found)
     return found, [module.name for module in modules], list(agents.by_name)
+
+
+def _check_chat_models(found: EngineConfiguration) -> None:
+    from naas_abi_core.errors import ChatModelError, ConfigurationError
+    from naas_abi_core.services.agent.models import check_chat_model_name
+
+    named = {("chat_model", "name"): found.chat_model.name} | {
+        ("agents", agent, "chat_model", "name"): settings.chat_model.name
+        for agent, settings in found.agents.items()
+        if settings.chat_model
+    }
+    problems = []
+    for key, name in named.items():
+        try:
+            check_chat_model_name(name)
+        except ChatModelError as error:
+            problems.append(found.problem(error.what, key, error.mend))
+    if problems:
+        raise ConfigurationError(problems)
 
 
 def _flat(values: Any, key: str = "") -> list[tuple[str, str]]:

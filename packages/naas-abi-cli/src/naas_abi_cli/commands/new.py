@@ -5,8 +5,11 @@ from __future__ import annotations
 import keyword
 import re
 import shlex
+import shutil
+import sys
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 from typing import Annotated, Final
@@ -61,7 +64,11 @@ def make_project(name: str, target: Path) -> list[Path]:
     package = _package_name(name)
     try:
         target.mkdir(parents=True, exist_ok=False)
-        return _fill(files("naas_abi_cli") / "templates" / "project", target, name, package)
+        try:
+            return _fill(files("naas_abi_cli") / "templates" / "project", target, name, package)
+        except BaseException:
+            shutil.rmtree(target, ignore_errors=True)
+            raise
     except FileExistsError as error:
         raise CommandFailed(
             "it exists already and nothing is overwritten",
@@ -77,16 +84,24 @@ def make_project(name: str, target: Path) -> list[Path]:
 
 
 def _package_name(name: str) -> str:
-    """The project's Python package: lower case, words joined by underscores."""
+    """The project's Python package: lower case, words joined by underscores.
+
+    It starts with ``project_`` if it would not be a name otherwise, or be another package's.
+    """
     package = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
     if Path(name).name != name or not re.fullmatch(r"[A-Za-z0-9][\w .-]*", name, re.ASCII):
         raise WrongCall(
             f"{name!r} cannot be the name of a project",
             mend="Use letters, digits, spaces and . _ -; say where with --directory.",
         )
-    if not package or package[0].isdigit() or keyword.iskeyword(package):
+    if not package or package[0].isdigit() or keyword.iskeyword(package) or _is_taken(package):
         package = f"project_{package}".rstrip("_")
     return package
+
+
+def _is_taken(package: str) -> bool:
+    """Whether Python would import something else by this name."""
+    return package in sys.stdlib_module_names or find_spec(package) is not None
 
 
 def _fill(source: Traversable, target: Path, name: str, package: str) -> list[Path]:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from naas_abi_cli import output
 from naas_abi_cli.errors import CommandFailed, WrongCall
 from naas_abi_cli.options import ConfigOption, JsonOption, ThreadArgument
+from naas_abi_cli.safe_text import safe_line
 
 if TYPE_CHECKING:
     from naas_abi_core.services.agent.memory.saver import DocumentCheckpointSaver
 
 __all__ = ["app"]
+
+#: Characters of a thread's id in a table; ``--json`` gives all of it.
+_ID_SHOWN: Final = 80
 
 app = typer.Typer(help="Conversations the project's agents remember.", no_args_is_help=True)
 
@@ -33,7 +37,12 @@ def list_threads(*, config: ConfigOption = None, json: JsonOption = False) -> No
         output.print_text("No conversation is stored yet. Start one with 'abi chat'.")
     else:
         rows = [
-            (each["thread_id"], each["checkpoints"], _local(each["updated_at"])) for each in found
+            (
+                safe_line(each["thread_id"], _ID_SHOWN),
+                each["checkpoints"],
+                _local(each["updated_at"]),
+            )
+            for each in found
         ]
         output.print_table(["thread", "#checkpoints", "last used"], rows)
 
@@ -163,8 +172,6 @@ def _confirm(thread_id: str) -> None:
             where=f"thread {thread_id!r}",
             mend="Add --yes.",
         )
-    from naas_abi_cli.safe_text import safe_line
-
     question = f"Delete thread {safe_line(thread_id)} for good?"
     if not typer.confirm(question, err=True):
         raise CommandFailed("nothing was deleted", where=f"thread {thread_id!r}")

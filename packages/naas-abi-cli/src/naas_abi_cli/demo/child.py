@@ -1,8 +1,9 @@
 """The process of the conversation: ``python -m naas_abi_cli.demo.child CONFIG FIRST LAST``.
 
 It runs turns FIRST to LAST through the configured engine. With ``--pause-in TURN`` it stops for
-ever inside that turn's tool call. With ``--resume`` it first reads acknowledgements from stdin,
-one JSON line each, loads every one of those checkpoints, and finishes turn FIRST where a killed
+ever inside that turn's tool call. It first reads acknowledgements from stdin, one JSON line each
+and an empty one; it ends when its stdin does, which is when the process that started it is gone.
+With ``--resume`` it loads every one of those checkpoints, and finishes turn FIRST where a killed
 process left it.
 """
 
@@ -10,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -20,6 +23,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from naas_abi_cli.demo.pausing import pause_when
 from naas_abi_cli.demo.protocol import (
     AGENT,
+    END_OF_ACKNOWLEDGED,
     THREAD,
     Acknowledged,
     InTool,
@@ -41,7 +45,10 @@ __all__ = ["main"]
 def main() -> None:
     """Run the turns that the command line asks for."""
     asked = _arguments()
-    acknowledged = [Acknowledged(**json.loads(line)) for line in sys.stdin] if asked.resume else []
+    acknowledged = [
+        Acknowledged(**json.loads(line)) for line in iter(sys.stdin.readline, END_OF_ACKNOWLEDGED)
+    ]
+    Thread(target=_end_with_parent, name="abi-demo-parent", daemon=True).start()
     recording = RecordingPlugin()
     process_plugin_manager().register(recording, "demonstration")
     if asked.pause_in is not None:
@@ -72,6 +79,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--pause-in", type=int)
     parser.add_argument("--resume", action="store_true")
     return parser.parse_args()
+
+
+def _end_with_parent() -> None:
+    # The descriptor itself: a thread inside a buffered read cannot be left at the end.
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    os._exit(1)
 
 
 def _is_here(topic: str, turn: int) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 __all__ = [
     "AGENT",
+    "END_OF_ACKNOWLEDGED",
     "THREAD",
     "Acknowledged",
     "Event",
@@ -24,6 +25,9 @@ __all__ = [
 #: The agent and the thread of the demonstration.
 AGENT: Final = "librarian"
 THREAD: Final = "demo"
+
+#: The line after the acknowledgements on the child's stdin.
+END_OF_ACKNOWLEDGED: Final = "\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from naas_abi_cli.demo.checking import Check, TurnCost
-from naas_abi_cli.output import print_text, stdout
+from naas_abi_cli.output import print_text, stdout, writing_result
 
 __all__ = ["as_plain", "print_report"]
 
@@ -64,7 +64,8 @@ def _print_turn(cost: TurnCost, scale: float, *, killed: bool) -> None:
     solid = _bar(cost.size / scale)
     line.append(solid, style="green")
     line.append("░" * max(0, round(cost.snapshot_size / scale) - len(solid)), style="red")
-    stdout().print(line, soft_wrap=True, end=" killed\n" if killed else "\n")
+    with writing_result():
+        stdout().print(line, soft_wrap=True, end=" killed\n" if killed else "\n")
 
 
 def _bar(cells: float) -> str:

@@ -8,13 +8,16 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Timer
 from typing import IO, Final, TypeAlias
 
+from naas_abi_cli.demo.interrupts import Interrupts
 from naas_abi_cli.demo.protocol import (
+    END_OF_ACKNOWLEDGED,
     Acknowledged,
     Event,
     InTool,
@@ -55,6 +58,11 @@ _NOT_INHERITED: Final = frozenset({"ENV", "POSTGRES_URL"})
 
 #: Is told what happens, or nothing, and how many turns are done.
 _Tell: TypeAlias = "Callable[[str, int], None]"
+
+#: Starts a process with these arguments, which is told these checkpoints.
+_Start: TypeAlias = (
+    "Callable[[Sequence[str], Sequence[Acknowledged]], AbstractContextManager[_Child]]"
+)
 
 
 @dataclass(slots=True)
@@ -105,19 +113,22 @@ def run_conversation(config: Path, turns: int, tell: _Tell) -> Observed:
 
     Raises:
         CommandFailed: a process failed, or told something unexpected.
+        KeyboardInterrupt: Ctrl-C was pressed; the process it was running has ended.
     """
     observed = Observed(turns, killed_turn(turns))
-    _until_killed(config, observed, tell)
-    observed.survivors = _acknowledged(observed)
-    _until_the_end(config, observed, tell)
-    _read_again(config, observed, tell)
+    with Interrupts() as interrupts:
+        start = partial(_child, interrupts)
+        _until_killed(config, observed, tell, start)
+        observed.survivors = _acknowledged(observed)
+        _until_the_end(config, observed, tell, start)
+        _read_again(config, observed, tell, start)
     return observed
 
 
-def _until_killed(config: Path, observed: Observed, tell: _Tell) -> None:
+def _until_killed(config: Path, observed: Observed, tell: _Tell, start: _Start) -> None:
     tell("First process: the conversation begins.", 0)
     last = str(observed.killed_turn)
-    with _child([str(config), "1", last, "--pause-in", last]) as child:
+    with start([str(config), "1", last, "--pause-in", last], ()) as child:
         for event in child.events():
             _take(event, observed, tell)
             if isinstance(event, InTool):
@@ -127,17 +138,17 @@ def _until_killed(config: Path, observed: Observed, tell: _Tell) -> None:
         raise child.failed("it ended before it could be killed")
 
 
-def _until_the_end(config: Path, observed: Observed, tell: _Tell) -> None:
+def _until_the_end(config: Path, observed: Observed, tell: _Tell, start: _Start) -> None:
     arguments = [str(config), str(observed.killed_turn), str(observed.turns), "--resume"]
-    with _child(arguments, observed.survivors) as child:
+    with start(arguments, observed.survivors) as child:
         for event in child.events():
             _take(event, observed, tell)
         child.check_ended_well()
 
 
-def _read_again(config: Path, observed: Observed, tell: _Tell) -> None:
+def _read_again(config: Path, observed: Observed, tell: _Tell, start: _Start) -> None:
     tell("Third process: reading every checkpoint once more.", observed.turns)
-    with _child([str(config), "1", "0", "--resume"], _acknowledged(observed)) as child:
+    with start([str(config), "1", "0", "--resume"], _acknowledged(observed)) as child:
         for event in child.events():
             if isinstance(event, Verified):
                 observed.verified_at_end = event
@@ -162,27 +173,55 @@ def _acknowledged(observed: Observed) -> list[Acknowledged]:
 
 
 @contextmanager
-def _child(arguments: Sequence[str], acknowledged: Sequence[Acknowledged] = ()) -> Iterator[_Child]:
-    """A process of the conversation. It outlives neither the block nor its deadline."""
+def _child(
+    interrupts: Interrupts, arguments: Sequence[str], acknowledged: Sequence[Acknowledged]
+) -> Iterator[_Child]:
+    """A process of the conversation. It outlives neither the block, this process nor its deadline.
+
+    Its stdin stays open as long as this process lives; at its end the child ends too.
+    """
     command = [sys.executable, "-m", "naas_abi_cli.demo.child", *arguments]
     environment = {key: value for key, value in os.environ.items() if key not in _NOT_INHERITED}
-    with (
-        tempfile.TemporaryFile("w+", encoding="utf-8") as told,
-        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said,
-    ):
-        told.writelines(json.dumps(asdict(each)) + "\n" for each in acknowledged)
-        told.seek(0)
-        with subprocess.Popen(  # noqa: S603 -- our own module, in our own interpreter
-            command, stdin=told, stdout=subprocess.PIPE, stderr=said, env=environment, text=True
-        ) as process:
-            watchdog = Timer(_DEADLINE, process.kill)
-            watchdog.start()
-            try:
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+        process = subprocess.Popen(  # noqa: S603 -- our own module, in our own interpreter
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            env=environment,
+            text=True,
+            start_new_session=True,  # a terminal's Ctrl-C is for this process, which kills that one
+        )
+        watchdog = Timer(_DEADLINE, process.kill)
+        watchdog.start()
+        try:
+            with interrupts.killing(process):
+                _tell_acknowledged(process, acknowledged)
                 yield _Child(process, said)
-            finally:
-                watchdog.cancel()
-                watchdog.join()
-                process.kill()
+        finally:
+            watchdog.cancel()
+            watchdog.join()
+            _end(process)
+
+
+def _tell_acknowledged(
+    process: subprocess.Popen[str], acknowledged: Sequence[Acknowledged]
+) -> None:
+    assert process.stdin is not None
+    lines = [json.dumps(asdict(each)) + "\n" for each in acknowledged]
+    with suppress(BrokenPipeError):  # it has ended already, which its events will show
+        process.stdin.write("".join(lines) + END_OF_ACKNOWLEDGED)
+        process.stdin.flush()
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    with suppress(BrokenPipeError):  # what it did not read is lost with it
+        process.stdin.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def find_agents(module: FoundModule) -> Iterator[AgentInfo]:
     for name in _agent_files(module.package):
         try:
             file = import_module(name)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ModuleError(
                 f"the import of {name} failed: {type(error).__name__}: {error}",
                 where=f"module {module.name}",

@@ -14,7 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StrictBool,
+    ValidationError,
+    field_validator,
+)
 
 from naas_abi_core.engine.problems import problem_at, problems_of
 from naas_abi_core.engine.secrets import Secrets, read_dotenv
@@ -63,7 +71,7 @@ class ModuleSettings(Settings):
     """A module to load: a Python package that exports ``ABIModule``."""
 
     module: str
-    enabled: bool = True
+    enabled: StrictBool = True
     path: Path | None = None
     config: dict[str, Any] = Field(default_factory=dict)
 

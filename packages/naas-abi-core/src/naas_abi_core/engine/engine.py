@@ -176,5 +176,5 @@ class Engine:
         """Shut down without hiding ``error``; what fails meanwhile becomes a note to it."""
         try:
             self.shutdown()
-        except Exception as second:  # noqa: BLE001 -- told as a note of the first
+        except (Exception, SystemExit) as second:  # noqa: BLE001 -- told as a note of the first
             error.add_note(f"While shutting down: {type(second).__name__}: {second}")

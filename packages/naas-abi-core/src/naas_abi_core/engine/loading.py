@@ -94,7 +94,7 @@ class LoadedModules:
             return call()
         except (ServiceNotDeclared, ServiceUnavailable):
             raise  # names the module already
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             told = self._without_secrets(f"{type(error).__name__}: {error}")
             raise ModuleError(
                 f"its {hook} failed: {told}",
@@ -178,9 +178,9 @@ def _build(info: AgentInfo) -> Any:
         return info.factory(agent_shared_state=None, agent_configuration=None)
     except EngineError:
         raise  # says what is wrong already
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise AgentError(
             f"its factory failed: {type(error).__name__}: {error}",
             where=f"agent {info.name!r} of module {info.module}",
-            mend="Mend the factory; its traceback is above.",
+            mend="Mend the factory.",
         ) from error

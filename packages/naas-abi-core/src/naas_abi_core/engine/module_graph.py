@@ -147,7 +147,7 @@ def _import(
     _check_found(configuration, position, name)
     try:
         package = import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _import_failed(name, error, configuration) from error
     _check_place(package, name, folder)
     return package
@@ -162,7 +162,7 @@ def _check_found(configuration: EngineConfiguration, position: int, name: str) -
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise _import_failed(name, error, configuration) from error
         found = None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _import_failed(name, error, configuration) from error
     if found is None:
         problem = configuration.problem(
@@ -174,7 +174,9 @@ def _check_found(configuration: EngineConfiguration, position: int, name: str) -
         raise ModuleNotFound(problem.what, where=problem.where, mend=problem.mend)
 
 
-def _import_failed(name: str, error: Exception, configuration: EngineConfiguration) -> ModuleError:
+def _import_failed(
+    name: str, error: BaseException, configuration: EngineConfiguration
+) -> ModuleError:
     told = configuration.without_secrets(f"{type(error).__name__}: {error}")
     mend = "Mend it, or set 'enabled: false'."
     if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("naas_abi_sdk"):

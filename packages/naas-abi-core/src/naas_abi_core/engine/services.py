@@ -150,7 +150,7 @@ def _opened(
         return open_adapter()
     except ValueError as error:
         raise _refused(error, configuration) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         name = configuration.services.document.document_adapter.adapter
         raise ServiceUnavailable(
             f"its store cannot be opened: {configuration.without_secrets(str(error))}",

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import yaml
 
 from naas_abi_core.errors import ConfigurationError, Problem
 
-__all__ = ["KeyPath", "YamlFile", "dotted", "read_yaml"]
+__all__ = ["MAX_VALUES", "KeyPath", "YamlFile", "dotted", "read_yaml"]
+
+#: Values of a file at most, each counted as often as aliases repeat it: a few lines of aliases of
+#: aliases would otherwise stand for more than any memory holds.
+MAX_VALUES: Final = 100_000
 
 #: Where a value sits: mapping keys and list positions from the top.
 KeyPath: TypeAlias = "tuple[str | int, ...]"
@@ -89,6 +93,10 @@ def _as_mapping(data: object, path: Path) -> dict[str, Any]:
 
 def _check(node: yaml.Node, key: KeyPath, path: Path, lines: dict[KeyPath, int]) -> None:
     """Walk the tree before values are made of it: there a second key is still visible."""
+    if len(lines) > MAX_VALUES:
+        what = f"it holds more than {MAX_VALUES:,} values once its aliases are put in"
+        mend = "Remove aliases (*name) that repeat other aliases."
+        raise ConfigurationError(Problem(what, file=path, mend=mend))
     if isinstance(node, yaml.SequenceNode):
         for position, child in enumerate(node.value):
             lines[(*key, position)] = child.start_mark.line + 1
@@ -97,9 +105,8 @@ def _check(node: yaml.Node, key: KeyPath, path: Path, lines: dict[KeyPath, int])
         seen: set[str] = set()
         for key_node, child in node.value:
             line = key_node.start_mark.line + 1
-            if key_node.tag == "tag:yaml.org,2002:merge":
-                continue
-            name = _name(key_node, key, path)
+            merged = key_node.tag == "tag:yaml.org,2002:merge"
+            name = "<<" if merged else _name(key_node, key, path)
             if name in seen:
                 first = lines[(*key, name)]
                 raise ConfigurationError(

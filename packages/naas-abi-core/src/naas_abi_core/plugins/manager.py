@@ -74,7 +74,7 @@ def _announced() -> list[EntryPoint]:
 def _load(manager: pluggy.PluginManager, entry_point: EntryPoint) -> None:
     try:
         manager.register(entry_point.load(), entry_point.name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PluginError(
             f"it cannot be loaded: {type(error).__name__}: {error}",
             where=_describe(entry_point),

@@ -13,7 +13,7 @@ from naas_abi_core.plugins.specs import hookimpl
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-__all__ = ["DEMONSTRATION", "abi_chat_model"]
+__all__ = ["DEMONSTRATION", "abi_chat_model", "check_name"]
 
 #: Name of the offline model that needs no key.
 DEMONSTRATION: Final = "demonstration"
@@ -25,6 +25,33 @@ def abi_chat_model(name: str, settings: Mapping[str, Any]) -> BaseChatModel | No
     if name == DEMONSTRATION:
         return _demonstration(settings)
     return _of_a_provider(name, settings) if ":" in name else None
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that :func:`abi_chat_model` builds nothing of; builds nothing itself.
+
+    Raises:
+        ChatModelError: it is neither ``demonstration`` nor a known ``provider:model``.
+    """
+    provider, colon, model = name.partition(":")
+    if name == DEMONSTRATION:
+        return
+    if not (provider and colon and model):
+        raise ChatModelError(
+            f"there is no chat model {name!r}",
+            mend="Use 'demonstration', or 'provider:model' such as 'openai:gpt-4.1'.",
+        )
+    from langchain.chat_models import base
+
+    # LangChain tells the providers it knows in a sentence only; without this list it is asked when
+    # the model is built.
+    known = list(getattr(base, "_BUILTIN_PROVIDERS", ()))
+    if known and provider.replace("-", "_") not in known:
+        raise ChatModelError(
+            f"LangChain knows no provider {provider!r}{nearest(provider, known)}",
+            where=f"chat model {name!r}",
+            mend=f"The providers are: {', '.join(sorted(known))}.",
+        )
 
 
 def _demonstration(settings: Mapping[str, Any]) -> BaseChatModel:
@@ -45,6 +72,7 @@ def _demonstration(settings: Mapping[str, Any]) -> BaseChatModel:
 def _of_a_provider(name: str, settings: Mapping[str, Any]) -> BaseChatModel:
     from langchain.chat_models import init_chat_model
 
+    check_name(name)
     try:
         model: BaseChatModel = init_chat_model(name, **settings)
     except ImportError as error:
@@ -53,7 +81,7 @@ def _of_a_provider(name: str, settings: Mapping[str, Any]) -> BaseChatModel:
             where=f"chat model {name!r}",
             mend=f"Install it: pip install {_package(name, error)}.",
         ) from error
-    except Exception as error:  # noqa: BLE001 -- providers raise what they like
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- providers raise what they like
         told = _without_settings(error, settings)
         raise ChatModelError(
             f"it cannot be built: {told}",
@@ -63,7 +91,7 @@ def _of_a_provider(name: str, settings: Mapping[str, Any]) -> BaseChatModel:
     return model
 
 
-def _without_settings(error: Exception, settings: Mapping[str, Any]) -> str:
+def _without_settings(error: BaseException, settings: Mapping[str, Any]) -> str:
     """The first line of ``error``, without any setting's value: one may be a key."""
     if isinstance(error, ValidationError):
         return "; ".join(

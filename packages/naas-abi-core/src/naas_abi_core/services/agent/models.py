@@ -12,7 +12,23 @@ from naas_abi_core.errors import ChatModelError
 if TYPE_CHECKING:
     import pluggy
 
-__all__ = ["create_chat_model"]
+__all__ = ["check_chat_model_name", "create_chat_model"]
+
+
+def check_chat_model_name(name: str, *, plugins: pluggy.PluginManager | None = None) -> None:
+    """Refuse a name nobody can know. Builds nothing, so it says nothing of settings and packages.
+
+    Where another plugin answers too every name may be one of its own, and none is refused.
+
+    Raises:
+        ChatModelError: see :func:`create_chat_model`.
+    """
+    from naas_abi_core.plugins.builtin import chat_models
+    from naas_abi_core.plugins.manager import process_plugin_manager
+
+    manager = plugins or process_plugin_manager()
+    if all(each.plugin is chat_models for each in manager.hook.abi_chat_model.get_hookimpls()):
+        chat_models.check_name(name)
 
 
 def create_chat_model(

@@ -19,7 +19,8 @@ def create_adapter(name: str, config: Mapping[str, Any] | None = None) -> Docume
         name: One of :data:`ADAPTER_NAMES`.
         config: The adapter's settings. ``sqlite``: ``path`` of the file, whose folders are made
             (default ``storage/documents.sqlite``), and ``timeout`` in seconds a call waits for
-            other writers (default 5). ``memory``: none.
+            other writers (default 5). ``postgresql``: ``dsn``, and what
+            :class:`PostgreSQLDocuments` takes besides. ``memory``: none.
 
     Raises:
         InvalidArgument: no adapter has this name, or it does not have such a setting.
@@ -56,6 +57,21 @@ def _open_sqlite(settings: dict[str, Any]) -> DocumentPort:
     return SQLiteDocuments(path, timeout=timeout)
 
 
+def _open_postgresql(settings: dict[str, Any]) -> DocumentPort:
+    from naas_abi_core.services.document.adapters.postgresql import PostgreSQLDocuments
+
+    dsn = settings.pop("dsn", None)
+    given = {name: settings.pop(name) for name in _POSTGRESQL_SETTINGS if name in settings}
+    _refuse_rest("postgresql", settings, known=", ".join(("dsn", *_POSTGRESQL_SETTINGS)))
+    if dsn is None:
+        message = (
+            "document adapter 'postgresql' needs the setting dsn, a connection string such as "
+            "postgresql://user:password@host:5432/database"
+        )
+        raise InvalidArgument(message)
+    return PostgreSQLDocuments(dsn, **given)
+
+
 def _open_memory(settings: dict[str, Any]) -> DocumentPort:
     from naas_abi_sdk.testing import MemoryDocuments
 
@@ -70,8 +86,17 @@ def _refuse_rest(name: str, settings: Mapping[str, Any], *, known: str) -> None:
         raise InvalidArgument(message)
 
 
+_POSTGRESQL_SETTINGS: Final = (
+    "schema",
+    "pool_max_size",
+    "pool_timeout",
+    "connect_timeout",
+    "statement_timeout",
+)
+
 _OPENERS: Final[dict[str, Callable[[dict[str, Any]], DocumentPort]]] = {
     "memory": _open_memory,
+    "postgresql": _open_postgresql,
     "sqlite": _open_sqlite,
 }
 

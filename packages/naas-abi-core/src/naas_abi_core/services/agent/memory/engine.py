@@ -33,7 +33,7 @@ def create_checkpointer(
         return offer.open()
     except (EngineError, Warning):
         raise  # says what is wrong already
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise CheckpointerError(
             f"it cannot be opened: {type(error).__name__}: {error}",
             where=f"checkpointer {offer.source!r}, used because {offer.why}",

@@ -254,8 +254,11 @@ class SQLiteDocuments:
                 self._catalog.forget(namespace, name)
 
     def _layouts(self, namespace: str, names: Iterable[str]) -> dict[str, Layout]:
+        known = {name: self._catalog.known(namespace, name) for name in names}
+        if None not in known.values():
+            return {name: layout for name, layout in known.items() if layout is not None}
         with self._connections.reading() as connection:
-            return {name: self._catalog.layout(connection, namespace, name) for name in names}
+            return {name: self._catalog.layout(connection, namespace, name) for name in known}
 
 
 def _check_collection(namespace: str, collection: str) -> None:

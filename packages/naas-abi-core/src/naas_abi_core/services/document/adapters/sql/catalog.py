@@ -53,6 +53,10 @@ class Catalog:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], Layout] = {}
 
+    def known(self, namespace: str, name: str) -> Layout | None:
+        """What is known of a collection without reading anything."""
+        return self._known.get((namespace, name))
+
     def layout(self, connection: Connection, namespace: str, name: str) -> Layout:
         """What is known of a collection, read if nothing is; or ``CollectionNotFound``."""
         known = self._known.get((namespace, name))

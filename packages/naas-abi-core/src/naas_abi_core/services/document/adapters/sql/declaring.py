@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from sqlite3 import Connection, IntegrityError
-from typing import Any, Final
+from typing import Any
 
 from naas_abi_core.services.document.adapters.sql.catalog import Catalog
 from naas_abi_core.services.document.adapters.sql.layout import (
@@ -12,15 +13,13 @@ from naas_abi_core.services.document.adapters.sql.layout import (
     Layout,
     key_fields,
 )
+from naas_abi_core.services.document.adapters.sql.reading import Execute
 from naas_abi_sdk.document.encoding import decode
 from naas_abi_sdk.document.types import CollectionSpec, Data
 from naas_abi_sdk.document.validation import check_types, merge_specs
 from naas_abi_sdk.errors import InvalidArgument, UniqueViolation
 
-__all__ = ["declare", "is_declared"]
-
-#: Documents held in memory while a collection is moved to a table with more key columns.
-_BATCH: Final = 64
+__all__ = ["check_documents", "declare", "is_declared", "moved_rows", "not_unique"]
 
 
 def is_declared(layout: Layout | None, spec: CollectionSpec) -> bool:
@@ -47,47 +46,53 @@ def declare(connection: Connection, catalog: Catalog, namespace: str, spec: Coll
     )
     if not same_table:
         connection.execute(new.create_table)
-    if old is not None:
-        _take_over(connection, old, new)
-    if old is not None and not same_table:
+    if old is not None and same_table:
+        check_documents(connection.execute, old, new)
+    elif old is not None:
+        connection.executemany(new.move_in, moved_rows(connection.execute, old, new))
         connection.execute(f"DROP TABLE {old.table}")
     for index in new.indexes:
         _create_index(connection, new, index)
 
 
-def _take_over(connection: Connection, old: Layout, new: Layout) -> None:
-    """Check the stored documents against new types; move them if the table is another."""
-    if new.table != old.table:
-        _move(connection, old, new)
-    elif _types(new.spec) != _types(old.spec):
-        for id_, data, _ in _documents(connection, old):
-            _check(new.spec, id_, data)
+def moved_rows(execute: Execute, old: Layout, new: Layout) -> Iterator[tuple[Any, ...]]:
+    """The documents of ``old`` as ``new.move_in`` takes them, or ``InvalidArgument``."""
+    for data, row in _checked_documents(execute, old, new.spec):
+        yield (*row, *new.key_values(data))
 
 
-def _move(connection: Connection, old: Layout, new: Layout) -> None:
-    batch: list[tuple[Any, ...]] = []
-    for id_, data, row in _documents(connection, old):
-        _check(new.spec, id_, data)
-        batch.append((*row, *new.key_values(data)))
-        if len(batch) == _BATCH:
-            connection.executemany(new.move_in, batch)
-            batch.clear()
-    connection.executemany(new.move_in, batch)
+def check_documents(execute: Execute, old: Layout, new: Layout) -> None:
+    """Raise ``InvalidArgument`` if a document of ``old`` does not fit types that are new."""
+    if _types(new.spec) != _types(old.spec):
+        for _ in _checked_documents(execute, old, new.spec):
+            pass
 
 
-def _documents(connection: Connection, layout: Layout) -> Iterator[tuple[str, Data, Any]]:
-    rows = connection.execute(layout.select(", ".join(layout.moved_columns), "ORDER BY id"))
-    for row in rows:
-        *_, text, payload = row
-        yield row[0], decode(text, payload or b""), row
+def not_unique(layout: Layout, index: Index) -> UniqueViolation:
+    """Why an index cannot be made."""
+    message = (
+        f"documents of collection {layout.spec.name!r} already share values of "
+        f"{', '.join(index.fields)}, which cannot become unique before they differ"
+    )
+    return UniqueViolation(message)
 
 
-def _check(spec: CollectionSpec, id_: str, data: Data) -> None:
-    try:
-        check_types(spec.fields, data)
-    except InvalidArgument as error:
-        message = f"document {id_!r} does not fit collection {spec.name!r}: {error}"
-        raise InvalidArgument(message) from error
+def _checked_documents(
+    execute: Execute, layout: Layout, spec: CollectionSpec
+) -> Iterator[tuple[Data, Any]]:
+    dialect, columns = layout.dialect, layout.moved_columns
+    text, payload = columns.index("data"), columns.index("payload")
+    sql = layout.select(f"{dialect.id}, {', '.join(columns)}", "ORDER BY id")
+    with closing(execute(sql, ())) as rows:
+        for id_, *row in rows:
+            data = decode(row[text], row[payload] or b"")
+            try:
+                check_types(spec.fields, data)
+            except InvalidArgument as error:
+                name = dialect.whole_id(id_)
+                message = f"document {name!r} does not fit collection {spec.name!r}: {error}"
+                raise InvalidArgument(message) from error
+            yield data, row
 
 
 def _types(spec: CollectionSpec) -> dict[str, str]:
@@ -98,8 +103,4 @@ def _create_index(connection: Connection, layout: Layout, index: Index) -> None:
     try:
         connection.execute(layout.create_index(index))
     except IntegrityError as error:
-        message = (
-            f"documents of collection {layout.spec.name!r} already share values of "
-            f"{', '.join(index.fields)}, which cannot become unique before they differ"
-        )
-        raise UniqueViolation(message) from error
+        raise not_unique(layout, index) from error

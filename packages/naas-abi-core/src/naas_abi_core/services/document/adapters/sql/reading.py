@@ -29,7 +29,7 @@ __all__ = [
     "DOCUMENT_COLUMNS",
     "Execute",
     "Reader",
-    "ShortFormMet",
+    "Rows",
     "document_of",
     "instant",
     "microseconds",
@@ -45,18 +45,16 @@ _FETCH_ROWS: Final = 64
 _FETCH_BYTES: Final = 512 * 1024
 
 
-class ShortFormMet(Exception):
-    """The table does not give the order of what was read."""
-
-
 class Rows(Protocol):
     """Rows of a statement, read as they are taken."""
 
     def __iter__(self) -> Iterator[Any]: ...
 
-    def fetchone(self) -> Any: ...
+    def fetchone(self) -> Any:
+        """The next row, or None."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Read no more."""
 
 
 #: Runs a statement with its parameters. While its rows are read, others may be run.
@@ -82,10 +80,27 @@ def document_of(id_: str, row: Sequence[Any]) -> Document:
 
 @final
 class Reader:
-    """Answers one query with statements that all see the same documents."""
+    """Answers one query with statements that all see the same documents.
 
-    def __init__(self, execute: Execute, layout: Layout, query: Query, plan: Plan) -> None:
+    ``stream`` runs those whose rows may be too many to hold, ``execute`` the others.
+
+    Attributes:
+        is_out_of_order: Whether a short form was met where the table should give the order. What
+            was read until then is no answer; plan again, for an order found in Python.
+    """
+
+    def __init__(
+        self,
+        execute: Execute,
+        layout: Layout,
+        query: Query,
+        plan: Plan,
+        *,
+        stream: Execute | None = None,
+    ) -> None:
+        self.is_out_of_order = False
         self._execute = execute
+        self._stream = stream or execute
         self._layout = layout
         self._query = query
         self._plan = plan
@@ -113,7 +128,7 @@ class Reader:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What :meth:`entry` takes a row of."""
+        """What :meth:`entries_of` takes rows of."""
         dialect = self._layout.dialect
         columns = [dialect.row, dialect.id, "version", "created_at", "updated_at", "size"]
         if self._with_text:
@@ -126,10 +141,16 @@ class Reader:
 
     def entries(self) -> Generator[Entry, None, None]:
         """The documents in order, each read when it is asked for."""
-        for row in self._rows():
-            entry = self.entry(row)
+        return self.entries_of(self._rows())
+
+    def entries_of(self, rows: Iterable[Sequence[Any]]) -> Generator[Entry, None, None]:
+        """The documents of rows of :attr:`columns`."""
+        for row in rows:
+            entry = self._entry(row)
             if entry is not None:
                 yield entry
+            elif self.is_out_of_order:
+                return
 
     def count(self) -> int:
         """How many documents there are, of whatever page."""
@@ -138,14 +159,15 @@ class Reader:
             sql = self._layout.select("count(*)", where)
             return int(self._execute(sql, parameters).fetchone()[0])
         sql = self._layout.select(f"{self._layout.dialect.row}, data", where)
-        with closing(self._execute(sql, parameters)) as rows:
+        with closing(self._stream(sql, parameters)) as rows:
             return sum(self._is_met(address, text) for address, text in rows)
 
-    def entry(self, row: Sequence[Any]) -> Entry | None:
+    def _entry(self, row: Sequence[Any]) -> Entry | None:
         """The document of a row of :attr:`columns`; None if a test refuses it."""
         address, id_, version, created_at, updated_at, size = row[:6]
-        if self._may_be_short:
-            self._check_whole(address, row[-1] if self._with_key else None)
+        if self._may_be_short and not self._is_whole(row):
+            self.is_out_of_order = True
+            return None
         text = row[6] if self._with_text else "{}"
         if self._meets is not None and not self._is_met(address, text):
             return None
@@ -158,10 +180,9 @@ class Reader:
         document = Document(name, data, instant(created_at), instant(updated_at), version)
         return Entry(document, size, self._parts(row, text, data))
 
-    def _check_whole(self, id_: Any, key: bytes | None) -> None:
+    def _is_whole(self, row: Sequence[Any]) -> bool:
         dialect = self._layout.dialect
-        if not (dialect.is_whole(id_) and dialect.is_whole(key)):
-            raise ShortFormMet
+        return dialect.is_whole(row[0]) and (not self._with_key or dialect.is_whole(row[-1]))
 
     def _rows(self) -> Iterator[Sequence[Any]]:
         if self._plan.segments is None:
@@ -173,13 +194,13 @@ class Reader:
 
     def _direct(self, segment: Segment) -> Iterator[Sequence[Any]]:
         sql = self._layout.select(", ".join(self.columns), segment.tail)
-        with closing(self._execute(sql, segment.bound)) as rows:
+        with closing(self._stream(sql, segment.bound)) as rows:
             yield from rows
 
     def _sorted(self, segment: Segment) -> Iterator[Sequence[Any]]:
         row = self._layout.dialect.row
         sql = self._layout.select(f"{row}, size", segment.tail)
-        with closing(self._execute(sql, segment.bound)) as rows:
+        with closing(self._stream(sql, segment.bound)) as rows:
             yield from self._fetch(row, rows)
 
     def _ordered_ids(self) -> list[str]:
@@ -189,7 +210,7 @@ class Reader:
         if self._order_field is not None:
             names.add(self._order_field)
         sql = self._layout.select(f"{dialect.row}, {dialect.id}, data", self._plan.where)
-        with closing(self._execute(sql, self._plan.conditions.parameters)) as rows:
+        with closing(self._stream(sql, self._plan.conditions.parameters)) as rows:
             return select(
                 (
                     (dialect.whole_id(id_), self._some(address, text, names))

@@ -13,7 +13,7 @@ from naas_abi_sdk.document.types import Delete, Keep, Outcome, Put, Require, Wri
 from naas_abi_sdk.document.validation import check_types, check_write
 from naas_abi_sdk.errors import UniqueViolation, VersionConflict
 
-__all__ = ["Prepared", "Row", "Writer", "prepare_write", "row_of"]
+__all__ = ["Prepared", "Row", "Writer", "prepare_write", "row_of", "taken", "wrong_version"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Writer:
                 cursor = self._connection.execute(row.layout.replace_version, (*parameters, wanted))
             replaced: tuple[int, int] | None = cursor.fetchone()
         except IntegrityError as error:
-            raise _taken(row) from error
+            raise taken(row) from error
         if replaced is None:
             raise self._conflict(row)
         return replaced
@@ -126,7 +126,7 @@ class Writer:
         parameters = (self.now, row.write.id)
         touched = self._connection.execute(row.layout.touch, parameters).fetchone()
         if touched is None:
-            raise _taken(row)
+            raise taken(row)
         return int(touched[0])
 
     def _version(self, row: Row) -> int | None:
@@ -139,12 +139,19 @@ class Writer:
         version = self._version(row)
         wanted = None if isinstance(row.write, (Keep, Require)) else row.write.if_version
         if version is None and not wanted and isinstance(row.write, (Put, Keep)):
-            return _taken(row)
-        found = "is absent" if version is None else f"is at version {version}"
-        return VersionConflict(f"document {row.write.id!r} {found}, not at version {wanted}")
+            return taken(row)
+        return wrong_version(row, version)
 
 
-def _taken(row: Row) -> UniqueViolation:
+def wrong_version(row: Row, version: int | None) -> VersionConflict:
+    """The document is at ``version``, or absent, and not where it was wanted."""
+    wanted = None if isinstance(row.write, (Keep, Require)) else row.write.if_version
+    found = "is absent" if version is None else f"is at version {version}"
+    return VersionConflict(f"document {row.write.id!r} {found}, not at version {wanted}")
+
+
+def taken(row: Row) -> UniqueViolation:
+    """Another document holds a unique value."""
     return UniqueViolation(
         f"collection {row.layout.spec.name!r} already holds unique values that document "
         f"{row.write.id!r} has"
