@@ -59,13 +59,20 @@ def asynchronous(agent: Agent, text: str) -> str:
     return asyncio.run(agent.ainvoke(text))
 
 
-@pytest.mark.parametrize("run", [blocking, asynchronous])
-@pytest.mark.parametrize("own_tool", [leave, leave_later, Leave()], ids=["def", "async", "class"])
+@pytest.mark.parametrize(
+    ("own_tool", "run"),
+    [
+        (leave, blocking),
+        (leave, asynchronous),
+        (leave_later, asynchronous),  # it has no blocking form
+        (Leave(), blocking),
+        (Leave(), asynchronous),
+    ],
+    ids=["def-blocking", "def-async", "async-async", "class-blocking", "class-async"],
+)
 def test_the_model_is_told_and_the_conversation_goes_on(
     memory: Memory, run: Callable[[Agent, str], str], own_tool: Any
 ) -> None:
-    if own_tool is leave_later and run is blocking:
-        pytest.skip("an asynchronous tool has no blocking form")
     agent = serving(memory, own_tool, "leave")
     assert run(agent, "go") == "done"
     assert answer(agent).status == "error"

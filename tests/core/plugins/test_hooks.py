@@ -100,12 +100,9 @@ def test_a_model_whose_package_is_missing_names_the_package(
 def test_an_unknown_provider_is_told_without_the_settings() -> None:
     manager = create_plugin_manager(entry_points=False)
     with pytest.raises(ChatModelError) as caught:
-        manager.hook.abi_chat_model(name="nosuch:m", settings={"api_key": "nosuch"})
-    assert str(caught.value) == (
-        "chat model 'nosuch:m': it cannot be built: Unable to infer model provider for "
-        "model='***:m'. Please specify 'model_provider' directly. "
-        "Correct its name, its settings, or the environment its provider reads."
-    )
+        manager.hook.abi_chat_model(name="nosuch:m", settings={"api_key": "s3cret"})
+    assert "chat model 'nosuch:m': " in str(caught.value)
+    assert "s3cret" not in str(caught.value)
 
 
 def test_a_setting_the_demonstration_model_does_not_have_is_told() -> None:
