@@ -141,7 +141,9 @@ class Reader:
 
     def entries(self) -> Generator[Entry, None, None]:
         """The documents in order, each read when it is asked for."""
-        return self.entries_of(self._rows())
+        # Closed here: left to the garbage collector, a cursor may outlive its connection.
+        with closing(self._rows()) as rows:
+            yield from self.entries_of(rows)
 
     def entries_of(self, rows: Iterable[Sequence[Any]]) -> Generator[Entry, None, None]:
         """The documents of rows of :attr:`columns`."""
@@ -184,7 +186,7 @@ class Reader:
         dialect = self._layout.dialect
         return dialect.is_whole(row[0]) and (not self._with_key or dialect.is_whole(row[-1]))
 
-    def _rows(self) -> Iterator[Sequence[Any]]:
+    def _rows(self) -> Generator[Sequence[Any], None, None]:
         if self._plan.segments is None:
             stored_id = self._layout.dialect.stored_id
             yield from self._fetch("id", ((stored_id(id_), 0) for id_ in self._ordered_ids()))
