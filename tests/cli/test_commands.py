@@ -16,7 +16,7 @@ from naas_abi_cli import builtin, specs
 from naas_abi_cli.main import build_app, run
 from naas_abi_core.plugins.manager import create_plugin_manager
 from naas_abi_core.plugins.specs import hookimpl
-from tests.cli.conftest import ABI, Abi, environment
+from tests.cli.conftest import ABI, Abi, environment, interruptible
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 
@@ -120,6 +120,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
+        preexec_fn=interruptible,  # noqa: PLW1509 -- it gives the new process its signals only
     )
     try:
         assert process.stderr is not None
