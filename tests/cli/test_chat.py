@@ -169,7 +169,7 @@ class Terminal:
         os.write(self._mine, text.encode())
 
     def interrupt(self) -> None:
-        """Press Ctrl-C, again if need be: one that comes while Python starts to read may be lost."""
+        """Press Ctrl-C, again if need be: one that comes as Python starts to read may be lost."""
         for _ in range(5):
             self.process.send_signal(signal.SIGINT)
             try:
