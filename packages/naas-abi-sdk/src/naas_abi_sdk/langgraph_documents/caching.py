@@ -17,9 +17,9 @@ from naas_abi_sdk.langgraph_documents.schema import VALUE_CACHE_BYTES
 
 __all__ = ["ThreadValues", "ValueCache"]
 
-#: What a small document takes in memory beside its payload: measured with ``tracemalloc``.
+#: What a small document is estimated to take in memory beside its payload.
 _OVERHEAD: Final = 1_200
-#: What a chunk takes for each element it lists.
+#: What a chunk is estimated to take for each element it lists.
 _LISTED: Final = 250
 
 

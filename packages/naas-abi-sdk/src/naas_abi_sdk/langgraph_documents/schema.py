@@ -55,16 +55,16 @@ CHUNK_BYTES: Final = CHUNK_SIZE * 100 + DOCUMENT_OVERHEAD
 #: Estimated bytes of a document whose payload length is not known before it is read.
 STORED_BYTES: Final = PART_SIZE + DOCUMENT_OVERHEAD
 
-#: References a saver remembers as stored, over all threads: about 40 MB at the most.
+#: References a saver remembers as stored, over all threads: an estimated 40 MB at the most.
 RECALL_CAPACITY: Final = 200_000
 
-#: Chunks a saver recognises by content: 128,000 list elements, about 30 MB at the most.
+#: Chunks a saver recognises by content: 128,000 list elements, an estimated 30 MB at most.
 RECOGNISED_CHUNKS: Final = 4_000
 
 #: Bytes of value documents a saver keeps in memory so as not to read them again.
 VALUE_CACHE_BYTES: Final = 32 * 1024 * 1024
 
-#: Loaded messages a saver keeps for one serializer: about 10 MB of messages of 1 KB.
+#: Loaded messages a saver keeps for one serializer: an estimated 10 MB at 1 KB a message.
 KEPT_MESSAGES: Final = 5_000
 
 #: What stands in a stored value where a secret was.
