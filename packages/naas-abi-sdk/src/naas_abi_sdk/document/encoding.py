@@ -264,7 +264,11 @@ def _tag_object(value: dict[Any, Any], parts: _Parts | None, levels: int) -> dic
         for key, item in value.items():
             # An identifier needs no escape and holds nothing that is refused.
             plain = type(key) is str and key.isidentifier()
-            result[key if plain else _escaped(key)] = _tag(item, parts, levels)
+            # Most items are text that needs no tag: they are spared the call.
+            as_it_is = type(item) is str and item.isascii() and "\0" not in item
+            result[key if plain else _escaped(key)] = (
+                item if as_it_is else _tag(item, parts, levels)
+            )
     except _Refused as refusal:
         refusal.trail.append(key)
         raise

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from naas_abi_sdk.langgraph_documents._langgraph import SendProtocol
@@ -34,6 +35,9 @@ def redact_secrets(value: Any) -> Any:
 
 
 _PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
+
+#: Types of which is remembered what they are: far more than a program keeps in its state.
+_KINDS = 1024
 
 
 class _Container(NamedTuple):
@@ -75,10 +79,12 @@ def _rebuilt(value: Any, inside: set[int]) -> Any:
     return value if unchanged else container.rebuild(value, new)
 
 
+@lru_cache(_KINDS)
 def _is_secret(kind: type) -> bool:
     return callable(getattr(kind, "get_secret_value", None))
 
 
+@lru_cache(_KINDS)
 def _container(kind: type) -> _Container | None:
     if issubclass(kind, dict):
         return _Container(dict.values, _rebuild_dict)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Condition
+from threading import Condition, Lock
+from types import TracebackType
 from typing import Final, final
 from weakref import WeakSet
 
@@ -20,6 +19,7 @@ from naas_abi_core.services.document.adapters.sqlite_files import (
     connect,
     create_file,
     prepare_file,
+    raise_wrapped,
     wrap_errors,
 )
 from naas_abi_sdk.errors import DocumentStorageError
@@ -29,13 +29,17 @@ __all__ = ["Connections"]
 #: Connections kept open while nobody uses them; more are opened when more calls overlap.
 _KEPT: Final = 8
 
+#: Starts a write at once: one that began as a read could not wait for other writers.
+_BEGIN_WRITING: Final = "BEGIN IMMEDIATE"
+
 
 class _Process:
     """What one process has open. A forked child starts with a new one and touches nothing here."""
 
     def __init__(self) -> None:
         self.pid: Final = os.getpid()
-        self.mutex: Final = Condition()
+        self.lock: Final = Lock()
+        self.all_idle: Final = Condition(self.lock)
         self.writers: Final = Turnstile()
         # The last one given back is lent first: its caches are the warmest.
         self.idle: Final[list[sqlite3.Connection]] = []
@@ -46,6 +50,12 @@ class _Process:
     def is_idle(self) -> bool:
         """Whether no connection is lent."""
         return self.lent == 0
+
+    def call_ended(self) -> None:
+        """One connection less is lent; the caller holds the lock."""
+        self.lent -= 1
+        if self.lent == 0:
+            self.all_idle.notify_all()
 
 
 #: What forked children inherited. SQLite must not even close a connection of another process,
@@ -66,14 +76,14 @@ def _before_fork() -> None:
     """
     for process in sorted(_processes, key=id):
         if process.pid == os.getpid():
-            process.mutex.acquire()
-            process.mutex.wait_for(process.is_idle, _FORK_PATIENCE)
+            process.lock.acquire()
+            process.all_idle.wait_for(process.is_idle, _FORK_PATIENCE)
             _held.append(process)
 
 
 def _after_fork_in_parent() -> None:
     while _held:
-        _held.pop().mutex.release()
+        _held.pop().lock.release()
 
 
 # A child makes a record of its own when it first uses a store, so it leaves what was held alone.
@@ -98,8 +108,8 @@ class Connections:
     """
 
     def __init__(self, path: Path, timeout: float) -> None:
-        self._path = path
-        self._timeout = timeout
+        self.path: Final = path
+        self.timeout: Final = timeout
         self._process = _Process()
         with wrap_errors(path, timeout):
             create_file(path)
@@ -112,57 +122,34 @@ class Connections:
             self._process.idle.append(connection)
             self._identity = _identity(path)
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Lending:
         """A connection for one statement or a transaction of the caller's."""
-        with wrap_errors(self._path, self._timeout):
-            process = self._current()
-            connection = self._take(process)
-            try:
-                yield connection
-            finally:
-                _give_back(process, connection)
+        return Lending(self, None)
 
-    @contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
+    def snapshot(self) -> Lending:
         """A connection in a transaction in which nothing changes."""
-        with self.reading() as connection:
-            connection.execute("BEGIN")
-            yield connection
+        return Lending(self, "BEGIN")
 
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> Lending:
         """A connection in a write transaction, committed at the end.
 
         An exception rolls it back.
         """
-        writers = self._current().writers
-        if not writers.enter(self._timeout):
-            message = (
-                f"document file {self._path}: other threads of this process kept writing for "
-                f"{self._timeout:g} s; raise the timeout or write less at once"
-            )
-            raise DocumentStorageError(message)
-        try:
-            with self.reading() as connection:
-                connection.execute("BEGIN IMMEDIATE")
-                yield connection
-                connection.execute("COMMIT")
-        finally:
-            writers.leave()
+        return Lending(self, _BEGIN_WRITING)
 
     def close(self) -> None:
         """Close every connection: idle ones now, others at the end of the call they are in."""
-        process = self._current()
-        with process.mutex:
+        process = self.current()
+        with process.lock:
             process.closed = True
             idle = process.idle.copy()
             process.idle.clear()
-        with wrap_errors(self._path, self._timeout):
+        with wrap_errors(self.path, self.timeout):
             for connection in idle:
                 connection.close()
 
-    def _current(self) -> _Process:
+    def current(self) -> _Process:
+        """What this process has open."""
         process = self._process
         if process.pid != os.getpid():
             _inherited.append(process)
@@ -171,26 +158,89 @@ class Connections:
             process = self._process = fresh
         return process
 
-    def _take(self, process: _Process) -> sqlite3.Connection:
-        if _identity(self._path) != self._identity:
+    def take(self, process: _Process) -> sqlite3.Connection:
+        """A connection for the caller alone, until it is given back."""
+        if _identity(self.path) != self._identity:
             # An open file can be written after it is unlinked, and all of it is lost at the end.
             message = (
-                f"document file {self._path} was moved, deleted or replaced while it was in use; "
+                f"document file {self.path} was moved, deleted or replaced while it was in use; "
                 "put it back, or start again to use what is there now"
             )
             raise DocumentStorageError(message)
-        with process.mutex:
+        with process.lock:
             if process.closed:
-                message = f"the document store {self._path} is closed; open it again"
+                message = f"the document store {self.path} is closed; open it again"
                 raise DocumentStorageError(message)
             process.lent += 1
             if process.idle:
                 return process.idle.pop()
         try:
-            return connect(self._path, self._timeout)
+            return connect(self.path, self.timeout)
         except BaseException:
-            _count_back(process)
+            with process.lock:
+                process.call_ended()
             raise
+
+
+@final
+class Lending:
+    """Lends a connection while it is entered, in the transaction that ``begin`` starts.
+
+    A class and not a generator, for every call goes through it.
+    """
+
+    __slots__ = ("_begin", "_connection", "_connections", "_process")
+
+    def __init__(self, connections: Connections, begin: str | None) -> None:
+        self._connections = connections
+        self._begin = begin
+
+    def __enter__(self) -> sqlite3.Connection:
+        connections = self._connections
+        process = self._process = connections.current()
+        if self._begin is _BEGIN_WRITING and not process.writers.enter(connections.timeout):
+            message = (
+                f"document file {connections.path}: other threads of this process kept writing for "
+                f"{connections.timeout:g} s; raise the timeout or write less at once"
+            )
+            raise DocumentStorageError(message)
+        try:
+            connection = self._connection = connections.take(process)
+        except BaseException as error:
+            self._leave()
+            raise_wrapped(connections.path, connections.timeout, error)
+            raise
+        try:
+            if self._begin is not None:
+                connection.execute(self._begin)
+        except BaseException as error:
+            self.__exit__(type(error), error, error.__traceback__)
+            raise
+        return connection
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            try:
+                if error is None and self._begin is _BEGIN_WRITING:
+                    self._connection.execute("COMMIT")
+            finally:
+                _give_back(self._process, self._connection)
+        except BaseException as failure:
+            raise_wrapped(self._connections.path, self._connections.timeout, failure)
+            raise
+        finally:
+            self._leave()
+        if error is not None:
+            raise_wrapped(self._connections.path, self._connections.timeout, error)
+
+    def _leave(self) -> None:
+        if self._begin is _BEGIN_WRITING:
+            self._process.writers.leave()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -207,27 +257,21 @@ def _give_back(process: _Process, connection: sqlite3.Connection) -> None:
     if process.pid != os.getpid():
         _inherited.append(process)  # forked in the middle of a call: the parent ends it
         return
+    whole = False
     try:
-        _end_transaction(connection)
-        with process.mutex:
-            if not process.closed and len(process.idle) < _KEPT:
-                process.idle.append(connection)
-                return
-        connection.close()
-    except sqlite3.Error:
-        connection.close()
-        raise
+        # SQLite ends some transactions by itself, an interrupt leaves one open.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        whole = True
     finally:
-        _count_back(process)
-
-
-def _count_back(process: _Process) -> None:
-    with process.mutex:
-        process.lent -= 1
-        process.mutex.notify_all()
-
-
-def _end_transaction(connection: sqlite3.Connection) -> None:
-    """Roll back what is open, if it is: SQLite ends some by itself, an interrupt leaves one."""
-    if connection.in_transaction:
-        connection.execute("ROLLBACK")
+        with process.lock:
+            keep = whole and not process.closed and len(process.idle) < _KEPT
+            if keep:
+                process.idle.append(connection)
+                process.call_ended()
+        if not keep:
+            try:
+                connection.close()
+            finally:
+                with process.lock:
+                    process.call_ended()

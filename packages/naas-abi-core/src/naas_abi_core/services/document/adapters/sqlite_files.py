@@ -22,7 +22,7 @@ from naas_abi_sdk.errors import (
     InvalidArgument,
 )
 
-__all__ = ["connect", "create_file", "prepare_file", "wrap_errors"]
+__all__ = ["connect", "create_file", "prepare_file", "raise_wrapped", "wrap_errors"]
 
 #: "ABID" in ASCII.
 APPLICATION_ID: Final = 0x41424944
@@ -62,19 +62,26 @@ def wrap_errors(path: Path, timeout: float) -> Iterator[None]:
     """Turn SQLite's errors about the file into errors that name it and say what to do."""
     try:
         yield
-    except sqlite3.DataError as error:
+    except Exception as error:
+        raise_wrapped(path, timeout, error)
+        raise
+
+
+def raise_wrapped(path: Path, timeout: float, error: BaseException) -> None:
+    """Raise what ``error`` means for the file; return if it says so itself or is not about it."""
+    if isinstance(error, sqlite3.DataError):
         message = f"a document is larger than SQLite can hold: {error}"
         raise InvalidArgument(message) from error
-    except sqlite3.Error as error:
+    if isinstance(error, sqlite3.Error):
         if str(error).startswith("Could not decode to UTF-8"):
             raise _damaged(path, error) from error
         raise _translated(path, timeout, error) from error
-    except DocumentError:
-        raise
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
+    if isinstance(error, DocumentError):
+        return
+    if isinstance(error, (ValueError, TypeError, KeyError, OverflowError)):
         # Only decoding what is stored raises these: calls are checked before they come here.
         raise _damaged(path, error) from error
-    except OSError as error:
+    if isinstance(error, OSError):
         message = f"document file {path}: {error.strerror or error}; choose a path you may write"
         raise DocumentStorageError(message) from error
 

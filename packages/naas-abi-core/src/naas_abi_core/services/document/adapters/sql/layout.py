@@ -29,7 +29,7 @@ from typing import Final, final
 
 from naas_abi_core.services.document.adapters.sql.dialect import SQLITE, Dialect
 from naas_abi_sdk.document.encoding import canonical_json
-from naas_abi_sdk.document.matching import MISSING, sort_key
+from naas_abi_sdk.document.matching import sort_key
 from naas_abi_sdk.document.types import CollectionSpec, Data, FieldSpec
 from naas_abi_sdk.document.validation import unique_constraints
 
@@ -192,8 +192,8 @@ class Layout:
 
     def key_values(self, data: Data) -> tuple[bytes | None, ...]:
         """The sort keys of ``data`` as stored, one a key column."""
-        stored = self.dialect.stored_key
-        return tuple([stored(sort_key(data.get(field, MISSING))) for field in self.keys])
+        keys = [sort_key(data.get(field)) for field in self.keys]
+        return tuple(keys if self.dialect.longest is None else map(self.dialect.stored_key, keys))
 
     @cached_property
     def values(self) -> tuple[str, ...]:
