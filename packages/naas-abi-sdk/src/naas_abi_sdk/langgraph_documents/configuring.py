@@ -80,7 +80,8 @@ def _text(key: str, value: object) -> str:
             f"({value!r}). Pass it as a str."
         )
         raise InvalidCheckpointConfig(message)
-    if not value.isascii() and any("\ud800" <= it <= "\udfff" for it in value) or "\0" in value:
+    surrogate = not value.isascii() and any("\ud800" <= it <= "\udfff" for it in value)
+    if surrogate or "\0" in value:
         message = (
             f"config['configurable']['{key}'] holds a NUL or a lone surrogate ({value!r}), which "
             "cannot be stored. Remove it or encode the id, for example as hex."

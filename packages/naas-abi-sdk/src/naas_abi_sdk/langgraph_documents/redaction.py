@@ -55,9 +55,10 @@ def _holds_secret(value: Any) -> bool:
         kind = type(item)
         if kind in _PLAIN:
             continue
-        if _is_secret(kind):
+        secret, container = _known(kind)
+        if secret:
             return True
-        container = _container(kind) or _send(item)
+        container = container or _send(item)
         if container is not None and id(item) not in seen:
             seen.add(id(item))
             pending.extend(container.items(item))
@@ -65,10 +66,10 @@ def _holds_secret(value: Any) -> bool:
 
 
 def _rebuilt(value: Any, inside: set[int]) -> Any:
-    kind = type(value)
-    if _is_secret(kind):
+    secret, container = _known(type(value))
+    if secret:
         return _marker(value)
-    container = _container(kind) or _send(value)
+    container = container or _send(value)
     if container is None or id(value) in inside:
         return value
     old = list(container.items(value))
@@ -79,12 +80,21 @@ def _rebuilt(value: Any, inside: set[int]) -> Any:
     return value if unchanged else container.rebuild(value, new)
 
 
+def _known(kind: type) -> tuple[bool, _Container | None]:
+    # A function of its own: to mypy, what ``type(value)`` gives is not hashable.
+    return _looked_at(kind)
+
+
 @lru_cache(_KINDS)
+def _looked_at(kind: type) -> tuple[bool, _Container | None]:
+    """Whether values of a type are secrets, and how they are taken apart."""
+    return _is_secret(kind), _container(kind)
+
+
 def _is_secret(kind: type) -> bool:
     return callable(getattr(kind, "get_secret_value", None))
 
 
-@lru_cache(_KINDS)
 def _container(kind: type) -> _Container | None:
     if issubclass(kind, dict):
         return _Container(dict.values, _rebuild_dict)

@@ -207,7 +207,9 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
     @property
     def _memory(self) -> Memory:
         # LangGraph swaps ``serde`` on copies of a saver; what is remembered is for all of them.
-        return replace(self._remembered, serde=self.serde)
+        if self._remembered.serde is not self.serde:
+            self._remembered = replace(self._remembered, serde=self.serde)
+        return self._remembered
 
     def _perform(self, command: Command) -> Any:
         return perform(self._documents, command)
