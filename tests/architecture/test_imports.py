@@ -24,6 +24,7 @@ PURE = (
     CODEC,
     *(f"naas_abi_sdk.document.{name}" for name in ("types", "validation", "commands")),
     *(f"naas_abi_sdk.document.{name}" for name in ("encoding", "matching", "paging")),
+    *(f"naas_abi_sdk.document.{name}" for name in ("cursors", "grouping")),
 )
 #: Attributes and names by which the time or chance gets in; the modules are forbidden elsewhere.
 UNREPEATABLE = {"now", "utcnow", "today", "uuid1", "uuid4"}

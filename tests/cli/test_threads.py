@@ -32,7 +32,6 @@ def test_list_is_newest_first(abi: Abi, stored: Path) -> None:
     assert set(listed[0]) == {
         "thread_id",
         "checkpoints",
-        "latest_checkpoint_id",
         "created_at",
         "updated_at",
     }

@@ -162,7 +162,7 @@ def delete(
 
 
 def _is_stored(saver: DocumentCheckpointSaver, thread_id: str) -> bool:
-    return any(summary.thread_id == thread_id for summary in saver.threads())
+    return thread_id in saver.thread_ids()
 
 
 def _confirm(thread_id: str) -> None:

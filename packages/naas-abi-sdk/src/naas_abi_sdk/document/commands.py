@@ -9,6 +9,7 @@ command       meaning                                                answer
 ============  =====================================================  ========================
 ``Get``       one document by id                                     ``Document`` or ``None``
 ``Find``      one page of a query                                    ``Page``
+``Groups``    one page of the groups a query's documents form        ``GroupPage``
 ``Together``  reads that do not depend on each other                 a list of their answers
 ``Apply``     stages of writes, in order                             a list of ``Outcome``
 ``Declare``   these collections exist                                ``None``
@@ -29,6 +30,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 from naas_abi_sdk.document.types import (
     CollectionSpec,
     Document,
+    GroupPage,
     OrderBy,
     Outcome,
     Page,
@@ -44,6 +46,7 @@ __all__ = [
     "Emit",
     "Find",
     "Get",
+    "Groups",
     "Operation",
     "Read",
     "Together",
@@ -52,6 +55,7 @@ __all__ = [
     "emit",
     "find",
     "get",
+    "groups",
     "together",
 ]
 
@@ -75,6 +79,17 @@ class Find:
     cursor: str | None = None
     fields: tuple[str, ...] | None = None
     max_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """One page of groups; see ``DocumentPort.groups`` for every argument."""
+
+    collection: str
+    by: str
+    where: tuple[Predicate, ...] = ()
+    limit: int = DEFAULT_PAGE_SIZE
+    cursor: str | None = None
 
 
 Read: TypeAlias = "Get | Find"
@@ -117,7 +132,7 @@ class Emit:
     item: Any
 
 
-Command: TypeAlias = "Get | Find | Together | Apply | Declare | Emit"
+Command: TypeAlias = "Get | Find | Groups | Together | Apply | Declare | Emit"
 
 R = TypeVar("R")
 #: An operation that returns ``R``.
@@ -132,6 +147,11 @@ def get(collection: str, id: str) -> Operation[Document | None]:  # noqa: A002 -
 def find(query: Find) -> Operation[Page]:
     """Read one page."""
     return cast("Page", (yield query))
+
+
+def groups(query: Groups) -> Operation[GroupPage]:
+    """Read one page of groups."""
+    return cast("GroupPage", (yield query))
 
 
 def together(reads: Sequence[Read]) -> Operation[list[Any]]:

@@ -1,9 +1,4 @@
-"""Queries, cursors and pages: where a page ends and how the next one finds its place.
-
-A cursor is URL-safe base64 of ``{"key":[...],"q":"<fingerprint>","v":1}``. ``key`` is the place of
-the last item: its id, or what it sorts by and its id. The fingerprint is that of the query, limit
-and budget left out, so that those may change from page to page. A cursor means the same to every
-store, and still works when the item it was taken at is deleted.
+"""Queries and pages: where a page ends and how the next one finds its place.
 
 Stores answer a query in two pure steps: :func:`select` finds which documents come next (a store
 whose index serves the query has no need of it), and :func:`assemble` takes them one by one until
@@ -13,15 +8,13 @@ the page is full, so that a store reads no payload the page has no room for.
 from __future__ import annotations
 
 import heapq
-import json
-from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from naas_abi_sdk.document.encoding import canonical_json, canonical_size, tagged
+from naas_abi_sdk.document.cursors import fingerprint_of, read_cursor, write_cursor
+from naas_abi_sdk.document.encoding import canonical_size
 from naas_abi_sdk.document.matching import (
     MISSING,
     SortParts,
@@ -39,12 +32,9 @@ from naas_abi_sdk.document.validation import (
     check_order_by,
     check_predicates,
 )
-from naas_abi_sdk.errors import InvalidArgument
 from naas_abi_sdk.limits import DEFAULT_PAGE_SIZE, PAGE_ITEM_OVERHEAD
 
 __all__ = ["Entry", "Place", "Query", "assemble", "item_weight", "prepare", "project", "select"]
-
-_CURSOR_VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +93,7 @@ class Query:
         """The cursor of a page that ended at ``place``."""
         parts = place.parts
         key = [place.id] if parts is None else [parts.rank, parts.numeric, parts.text, place.id]
-        text = canonical_json({"key": key, "q": self.fingerprint, "v": _CURSOR_VERSION})
-        return urlsafe_b64encode(text.encode("ascii")).decode("ascii")
+        return write_cursor(key, self.fingerprint)
 
 
 def prepare(
@@ -132,7 +121,8 @@ def prepare(
     after = None
     if cursor is not None:
         fingerprint = _fingerprint(namespace, collection, predicates, order_by)
-        after = _read_cursor(cursor, fingerprint, ordered=order_by is not None)
+        read_place = _place_by_id if order_by is None else _place_in_order
+        after = read_cursor(cursor, fingerprint, read_place)
     return Query(
         namespace=namespace,
         collection=collection,
@@ -204,40 +194,21 @@ def _place_position(place: Place) -> tuple[bytes, str]:
 def _fingerprint(
     namespace: str, collection: str, where: Sequence[Predicate], order_by: OrderBy | None
 ) -> str:
-    conditions = [[item.field, item.operator, tagged(item.value)] for item in where]
-    conditions.sort(key=canonical_json)
     order = None if order_by is None else [order_by.field, order_by.direction]
-    text = canonical_json([namespace, collection, conditions, order])
-    return sha256(text.encode("ascii")).hexdigest()
+    return fingerprint_of(namespace, collection, where, order)
 
 
-def _read_cursor(cursor: Any, fingerprint: str, *, ordered: bool) -> Place:
-    try:
-        content = json.loads(b64decode(cursor, altchars=b"-_", validate=True))
-        key, of_query, version = content["key"], content["q"], content["v"]
-        if type(version) is not int or version != _CURSOR_VERSION or not isinstance(key, list):
-            raise ValueError(cursor)
-        if of_query == fingerprint:
-            return _read_place(key, ordered=ordered)
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        message = f"cursor {cursor!r:.80} is malformed; pass one that find returned, unchanged"
-        raise InvalidArgument(message) from error
-    message = (
-        "the cursor belongs to another query; namespace, collection, where and order_by must "
-        "stay the same from page to page"
-    )
-    raise InvalidArgument(message)
+def _place_by_id(key: list[Any]) -> Place:
+    (id_,) = key
+    check_name(id_, "id in cursor")
+    return Place(id_)
 
 
-def _read_place(key: list[Any], *, ordered: bool) -> Place:
-    if ordered:
-        rank, numeric, text, id_ = key
-        if type(rank) is not int or type(numeric) not in (int, float) or type(text) is not str:
-            raise ValueError(key)
-        parts = SortParts(rank, numeric, text)
-        order_key_of_parts(parts)
-    else:
-        (id_,) = key
-        parts = None
+def _place_in_order(key: list[Any]) -> Place:
+    rank, numeric, text, id_ = key
+    if type(rank) is not int or type(numeric) not in (int, float) or type(text) is not str:
+        raise ValueError(key)
+    parts = SortParts(rank, numeric, text)
+    order_key_of_parts(parts)
     check_name(id_, "id in cursor")
     return Place(id_, parts)

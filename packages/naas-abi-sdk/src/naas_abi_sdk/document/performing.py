@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from naas_abi_sdk.document.commands import Apply, Command, Declare, Emit, Find, Get, Together
+from naas_abi_sdk.document.commands import (
+    Apply,
+    Command,
+    Declare,
+    Emit,
+    Find,
+    Get,
+    Groups,
+    Together,
+)
 from naas_abi_sdk.document.types import (
     CollectionSpec,
     Document,
+    GroupPage,
     OrderBy,
     Outcome,
     Page,
@@ -42,6 +52,16 @@ class Documents(Protocol):
     ) -> Page:
         """Read one page of a query."""
 
+    def groups(
+        self,
+        collection: str,
+        by: str,
+        where: Sequence[Predicate] = ...,
+        limit: int = ...,
+        cursor: str | None = ...,
+    ) -> GroupPage:
+        """Read one page of groups."""
+
     def write(self, writes: Sequence[Write]) -> list[Outcome]:
         """Apply writes in order, in one transaction where the store has them."""
 
@@ -64,6 +84,8 @@ def perform(documents: Documents, command: Command) -> Any:
                 fields=command.fields,
                 max_bytes=command.max_bytes,
             )
+        case Groups(collection, by, where, limit, cursor):
+            return documents.groups(collection, by, where, limit, cursor)
         case Together(reads):
             return [perform(documents, read) for read in reads]
         case Apply():

@@ -20,6 +20,8 @@ __all__ = [
     "Document",
     "FieldSpec",
     "FieldType",
+    "Group",
+    "GroupPage",
     "Keep",
     "Operator",
     "OrderBy",
@@ -55,6 +57,27 @@ class Page:
     """Some answers of a query. Only an absent ``cursor`` means there are no more."""
 
     items: tuple[Document, ...]
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Documents that have the same value of a field: how many, and since when.
+
+    The times are those at which the first and the last of them were created, in UTC.
+    """
+
+    value: str
+    count: int
+    first_created_at: datetime
+    last_created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPage:
+    """Some groups, by value. Only an absent ``cursor`` means there are no more."""
+
+    items: tuple[Group, ...]
     cursor: str | None = None
 
 

@@ -32,6 +32,7 @@ from naas_abi_sdk.limits import MAX_IN_VALUES, MAX_PAGE_SIZE
 __all__ = [
     "check_data",
     "check_fields",
+    "check_grouped_field",
     "check_if_version",
     "check_limit",
     "check_max_bytes",
@@ -41,6 +42,7 @@ __all__ = [
     "check_spec",
     "check_types",
     "check_write",
+    "is_groupable",
     "merge_specs",
     "unique_constraints",
 ]
@@ -160,6 +162,23 @@ def check_order_by(order_by: Any) -> None:
     check_name(order_by.field, "order_by field")
     if order_by.direction not in ("asc", "desc"):
         _refuse(f"order_by direction must be 'asc' or 'desc', not {order_by.direction!r}")
+
+
+def is_groupable(spec: CollectionSpec, by: str) -> bool:
+    """Whether documents can be grouped by a field: it is declared a string and has an index."""
+    declared = next((field for field in spec.fields if field.name == by), None)
+    if declared is None or declared.type != "string":
+        return False
+    return declared.indexed or any(by in group for group in unique_constraints(spec))
+
+
+def check_grouped_field(spec: CollectionSpec, by: str) -> None:
+    """A field that documents can be grouped by."""
+    if not is_groupable(spec, by):
+        _refuse(
+            f"field {by!r} of collection {spec.name!r} cannot be grouped by; declare it a string, "
+            "and indexed, unique or in a unique group"
+        )
 
 
 def check_limit(limit: Any) -> None:

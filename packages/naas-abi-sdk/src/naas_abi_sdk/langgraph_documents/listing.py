@@ -5,10 +5,15 @@ These operations ask for ids only, so their cost does not depend on the size of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
+from typing import TypeVar
 
-from naas_abi_sdk.document.commands import Find, Operation
+from naas_abi_sdk.document.commands import Find, Groups, Operation, groups
+from naas_abi_sdk.document.types import Group
+from naas_abi_sdk.errors import CollectionNotFound
 from naas_abi_sdk.langgraph_documents._langgraph import RunnableConfig
 from naas_abi_sdk.langgraph_documents.configuring import address
 from naas_abi_sdk.langgraph_documents.memory import Memory
@@ -16,45 +21,34 @@ from naas_abi_sdk.langgraph_documents.reading import equals, pages, read_togethe
 from naas_abi_sdk.langgraph_documents.schema import CHECKPOINTS
 from naas_abi_sdk.limits import MAX_PAGE_SIZE
 
-__all__ = ["ThreadSummary", "contains", "lineage", "threads"]
+__all__ = ["ThreadSummary", "contains", "lineage", "thread_ids", "threads"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadSummary:
     """A thread as a list shows it.
 
-    ``checkpoints`` counts all namespaces; ``latest_checkpoint_id`` is the root namespace's
-    greatest id, or the greatest of all where the root has none; the times are those of the
-    first and last checkpoint stored, in UTC.
+    ``checkpoints`` counts all namespaces; the times are those of the first and last checkpoint
+    stored, in UTC.
     """
 
     thread_id: str
     checkpoints: int
-    latest_checkpoint_id: str
     created_at: datetime
     updated_at: datetime
 
 
 def threads(memory: Memory) -> Operation[list[ThreadSummary]]:
-    """Every thread of the scope, the most recently used first."""
-    query = Find(
-        CHECKPOINTS,
-        equals(agent_id=memory.agent_id),
-        limit=MAX_PAGE_SIZE,
-        fields=("thread_id", "checkpoint_ns", "checkpoint_id"),
-    )
-    latest: dict[str, tuple[bool, str]] = {}
-    times: dict[str, list[datetime]] = {}
-    for document in (yield from pages(query)):
-        thread_id = document.data["thread_id"]
-        rank = (document.data["checkpoint_ns"] == "", document.data["checkpoint_id"])
-        latest[thread_id] = max(rank, latest.get(thread_id, rank))
-        times.setdefault(thread_id, []).append(document.created_at)
-    summaries = [
-        ThreadSummary(thread_id, len(stored), latest[thread_id][1], min(stored), max(stored))
-        for thread_id, stored in times.items()
-    ]
-    return sorted(summaries, key=lambda item: (item.updated_at, item.thread_id), reverse=True)
+    """Every thread of the scope, the most recently used first, those used at once by id."""
+    summaries = yield from _of_every_thread(memory, _summary)
+    return sorted(summaries, key=attrgetter("updated_at"), reverse=True)
+
+
+def thread_ids(memory: Memory) -> Operation[list[str]]:
+    """Sorted ids of the threads of the scope that have a checkpoint."""
+    return (yield from _of_every_thread(memory, attrgetter("value")))
 
 
 def contains(memory: Memory, config: RunnableConfig) -> Operation[bool]:
@@ -85,3 +79,28 @@ def lineage(memory: Memory, config: RunnableConfig) -> Operation[list[str]]:
         chain.append(current)
         current = parents.pop(current)
     return chain
+
+
+def _of_every_thread(memory: Memory, item_of: Callable[[Group], T]) -> Operation[list[T]]:
+    found: list[T] = []
+    where = equals(agent_id=memory.agent_id)
+    cursor: str | None = None
+    while True:
+        try:
+            page = yield from groups(Groups(CHECKPOINTS, "thread_id", where, MAX_PAGE_SIZE, cursor))
+        except CollectionNotFound:
+            # Nothing was ever stored, or all of it is gone since the last page.
+            return []
+        found.extend(map(item_of, page.items))
+        cursor = page.cursor
+        if cursor is None:
+            return found
+
+
+def _summary(group: Group) -> ThreadSummary:
+    return ThreadSummary(
+        group.value,
+        group.count,
+        group.first_created_at,
+        group.last_created_at,
+    )

@@ -14,12 +14,15 @@ from threading import RLock
 from typing import Any, final
 
 from naas_abi_sdk.document.encoding import Encoded, encode, to_json_text
+from naas_abi_sdk.document.grouping import gather, prepare_groups
+from naas_abi_sdk.document.matching import compile_predicates
 from naas_abi_sdk.document.paging import Entry, Query, assemble, prepare, project, select
 from naas_abi_sdk.document.types import (
     CollectionSpec,
     Data,
     Delete,
     Document,
+    GroupPage,
     Keep,
     OrderBy,
     Outcome,
@@ -30,6 +33,7 @@ from naas_abi_sdk.document.types import (
     Write,
 )
 from naas_abi_sdk.document.validation import (
+    check_grouped_field,
     check_name,
     check_spec,
     check_types,
@@ -63,7 +67,8 @@ class MemoryDocuments:
     Attributes:
         calls: What was asked, oldest first: tuples of the method's name, the namespace, the
             collection where there is one, and what is asked of it (an id, conditions as
-            ``(field, operator)`` pairs, or how many writes). Clear it whenever you like.
+            ``(field, operator)`` pairs, the field to group by, or how many writes). Clear it
+            whenever you like.
     """
 
     def __init__(self, clock: Callable[[], datetime] = _utc_now) -> None:
@@ -221,6 +226,31 @@ class MemoryDocuments:
             self._called("count", namespace, collection, _outline(query.where))
             documents = self._collection(namespace, collection).documents
             return sum(query.matches(stored.data) for stored in documents.values())
+
+    def groups(
+        self,
+        namespace: str,
+        collection: str,
+        by: str,
+        where: Iterable[Predicate] = (),
+        limit: int = DEFAULT_PAGE_SIZE,
+        cursor: str | None = None,
+    ) -> GroupPage:
+        """Read one page of the groups that documents form by the value of a field."""
+        query = prepare_groups(namespace, collection, by, where, limit, cursor)
+        meets = compile_predicates(query.conditions)
+        with self._lock:
+            self._called("groups", namespace, collection, by)
+            target = self._collection(namespace, collection)
+            check_grouped_field(target.spec, by)
+            return gather(
+                (
+                    (stored.data[by], stored.created_at)
+                    for stored in target.documents.values()
+                    if meets(stored.data)
+                ),
+                query,
+            )
 
     def write(self, namespace: str, writes: Sequence[Write]) -> list[Outcome]:
         """Apply writes in order and answer each; :meth:`fail_after` says what a failure leaves."""

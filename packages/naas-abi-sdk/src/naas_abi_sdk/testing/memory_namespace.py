@@ -9,6 +9,7 @@ from naas_abi_sdk.document.types import (
     CollectionSpec,
     Data,
     Document,
+    GroupPage,
     OrderBy,
     Outcome,
     Page,
@@ -98,6 +99,17 @@ class MemoryNamespace:
     def count(self, collection: str, where: Iterable[Predicate] = ()) -> int:
         """As :meth:`MemoryDocuments.count`."""
         return self.store.count(self.namespace, collection, where)
+
+    def groups(
+        self,
+        collection: str,
+        by: str,
+        where: Iterable[Predicate] = (),
+        limit: int = DEFAULT_PAGE_SIZE,
+        cursor: str | None = None,
+    ) -> GroupPage:
+        """As :meth:`MemoryDocuments.groups`."""
+        return self.store.groups(self.namespace, collection, by, where, limit, cursor)
 
     def write(self, writes: Sequence[Write]) -> list[Outcome]:
         """As :meth:`MemoryDocuments.write`."""

@@ -19,6 +19,7 @@ from naas_abi_sdk.document.types import (
     Data,
     Delete,
     Document,
+    GroupPage,
     Keep,
     OrderBy,
     Outcome,
@@ -66,7 +67,7 @@ class Usage:
     Attributes:
         collections: By namespace and collection.
         operations: Calls of the port that touch documents.
-        reads: Those of them that only read: ``get``, ``find``, ``count``.
+        reads: Those of them that only read: ``get``, ``find``, ``count``, ``groups``.
         transactions: Those of them that write: ``put``, ``delete``, and ``write`` as a whole.
     """
 
@@ -205,6 +206,20 @@ class MeteredDocuments:
         count = self._port.count(namespace, collection, where)
         self._read(namespace, collection, 0)
         return count
+
+    def groups(
+        self,
+        namespace: str,
+        collection: str,
+        by: str,
+        where: Iterable[Predicate] = (),
+        limit: int = DEFAULT_PAGE_SIZE,
+        cursor: str | None = None,
+    ) -> GroupPage:
+        """As the port's."""
+        page = self._port.groups(namespace, collection, by, where, limit, cursor)
+        self._read(namespace, collection, 0)
+        return page
 
     def write(self, namespace: str, writes: Sequence[Write]) -> list[Outcome]:
         """As the port's; one transaction, whatever it holds."""

@@ -17,6 +17,7 @@ from naas_abi_sdk.document.types import (
     CollectionSpec,
     Data,
     Document,
+    GroupPage,
     OrderBy,
     Outcome,
     Page,
@@ -124,6 +125,33 @@ class DocumentPort(Protocol):
 
     def count(self, namespace: str, collection: str, where: Iterable[Predicate] = ()) -> int:
         """How many documents meet every predicate."""
+
+    def groups(
+        self,
+        namespace: str,
+        collection: str,
+        by: str,
+        where: Iterable[Predicate] = (),
+        limit: int = DEFAULT_PAGE_SIZE,
+        cursor: str | None = None,
+    ) -> GroupPage:
+        """Read one page of the groups that documents form by the value of a field.
+
+        Groups come by value, as UTF-8 bytes compare. A document in which the field is null or
+        missing is in none. No data is read, where the store's indexes decide every predicate.
+
+        Args:
+            namespace: Namespace of the collection.
+            collection: Collection to look at.
+            by: The field; declared a string, and indexed, unique or in a unique group.
+            where: Conditions that documents meet, AND-ed.
+            limit: Groups at most, 1 to 1000.
+            cursor: Where the previous page of the same groups ended.
+
+        Raises:
+            InvalidArgument: ``by`` is no such field; a predicate, limit or cursor is malformed; or
+                the cursor belongs to other groups.
+        """
 
     def write(self, namespace: str, writes: Sequence[Write]) -> list[Outcome]:
         """Apply writes in order and answer each.

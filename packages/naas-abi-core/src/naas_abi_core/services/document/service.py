@@ -16,6 +16,7 @@ from naas_abi_sdk.document.types import (
     Data,
     Delete,
     Document,
+    GroupPage,
     OrderBy,
     Outcome,
     Page,
@@ -181,6 +182,17 @@ class DocumentService:
     def count(self, collection: str, where: Iterable[Predicate] = ()) -> int:
         """How many documents meet every predicate."""
         return self._adapter.count(self._namespace, collection, where)
+
+    def groups(
+        self,
+        collection: str,
+        by: str,
+        where: Iterable[Predicate] = (),
+        limit: int = DEFAULT_PAGE_SIZE,
+        cursor: str | None = None,
+    ) -> GroupPage:
+        """Read one page of the groups that documents form by the value of a field."""
+        return self._adapter.groups(self._namespace, collection, by, where, limit, cursor)
 
     def put_many(
         self, collection: str, documents: Mapping[str, Data] | Iterable[tuple[str, Data]]

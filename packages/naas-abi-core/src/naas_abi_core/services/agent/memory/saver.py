@@ -31,6 +31,7 @@ from naas_abi_sdk.langgraph_documents.listing import (
     ThreadSummary,
     contains,
     lineage,
+    thread_ids,
     threads,
 )
 from naas_abi_sdk.langgraph_documents.schema import VALUE_CACHE_BYTES
@@ -149,7 +150,7 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
 
     def thread_ids(self) -> Sequence[str]:
         """Sorted ids of the threads that have a checkpoint."""
-        return sorted(summary.thread_id for summary in self.threads())
+        return self._run(thread_ids(self._memory))
 
     def contains(self, config: RunnableConfig) -> bool:
         """Whether the checkpoint (or any, without id) that ``config`` names is stored."""

@@ -40,7 +40,11 @@ import psycopg
 from naas_abi_core.services.document.adapters.postgresql_catalog import Catalog
 from naas_abi_core.services.document.adapters.postgresql_connections import Connections
 from naas_abi_core.services.document.adapters.postgresql_declaring import declare, drop
-from naas_abi_core.services.document.adapters.postgresql_reading import count_matches, read_page
+from naas_abi_core.services.document.adapters.postgresql_reading import (
+    count_matches,
+    read_groups,
+    read_page,
+)
 from naas_abi_core.services.document.adapters.postgresql_schema import lock_schema, prepare_schema
 from naas_abi_core.services.document.adapters.postgresql_sessions import Session
 from naas_abi_core.services.document.adapters.postgresql_settings import check_settings
@@ -65,12 +69,14 @@ from naas_abi_core.services.document.adapters.sql.writing import (
     row_of,
 )
 from naas_abi_sdk.document.encoding import decode
+from naas_abi_sdk.document.grouping import prepare_groups
 from naas_abi_sdk.document.paging import prepare
 from naas_abi_sdk.document.types import (
     CollectionSpec,
     Data,
     Delete,
     Document,
+    GroupPage,
     OrderBy,
     Outcome,
     Page,
@@ -78,7 +84,7 @@ from naas_abi_sdk.document.types import (
     Put,
     Write,
 )
-from naas_abi_sdk.document.validation import check_name, check_spec
+from naas_abi_sdk.document.validation import check_name, check_spec, is_groupable
 from naas_abi_sdk.errors import DocumentNotFound
 from naas_abi_sdk.limits import DEFAULT_PAGE_SIZE
 
@@ -264,6 +270,26 @@ class PostgreSQLDocuments:
         return self._read(
             namespace, collection, lambda session, layout: count_matches(session, layout, query)
         )
+
+    def groups(
+        self,
+        namespace: str,
+        collection: str,
+        by: str,
+        where: Iterable[Predicate] = (),
+        limit: int = DEFAULT_PAGE_SIZE,
+        cursor: str | None = None,
+    ) -> GroupPage:
+        """Read one page of the groups that documents form by the value of a field."""
+        query = prepare_groups(namespace, collection, by, where, limit, cursor)
+
+        def page(session: Session, layout: Layout) -> GroupPage:
+            if not is_groupable(layout.spec, by):
+                # Another process may have declared the field since.
+                layout = self._catalog.read_layout(session, namespace, collection)
+            return read_groups(session, layout, query)
+
+        return self._read(namespace, collection, page)
 
     def write(self, namespace: str, writes: Sequence[Write]) -> list[Outcome]:
         """Apply writes in order and answer each, in one transaction."""

@@ -15,13 +15,15 @@ from typing import Any, Final, NoReturn
 
 from naas_abi_core.services.document.adapters.postgresql_sessions import Session
 from naas_abi_core.services.document.adapters.sql.finding import Plan, Segment, plan
+from naas_abi_core.services.document.adapters.sql.grouping import Grouper
 from naas_abi_core.services.document.adapters.sql.layout import Layout
 from naas_abi_core.services.document.adapters.sql.reading import Reader
+from naas_abi_sdk.document.grouping import GroupQuery
 from naas_abi_sdk.document.paging import Query, assemble
-from naas_abi_sdk.document.types import Page
+from naas_abi_sdk.document.types import GroupPage, Page
 from naas_abi_sdk.limits import PAGE_ITEM_OVERHEAD
 
-__all__ = ["count_matches", "read_page"]
+__all__ = ["count_matches", "read_groups", "read_page"]
 
 #: Bytes of whole documents that one statement may look at for a few fields of them.
 _LOOKED_AT: Final = 16 * 1024 * 1024
@@ -56,6 +58,16 @@ def count_matches(session: Session, layout: Layout, query: Query) -> int:
         return int(session.single(sql, found.conditions.parameters)[0][0])
     with session.transaction(_SNAPSHOT):
         return _reader(session, layout, query, found).count()
+
+
+def read_groups(session: Session, layout: Layout, query: GroupQuery) -> GroupPage:
+    """One page of groups."""
+    grouper = Grouper(layout, query)
+    page = grouper.at_once(session.single)
+    if page is None:
+        with session.transaction(_SNAPSHOT):
+            page = grouper.in_python(session.execute, stream=session.stream)
+    return page
 
 
 def _reader(session: Session, layout: Layout, query: Query, found: Plan) -> Reader:

@@ -17,6 +17,7 @@ from typing import TypeVar, final
 from naas_abi_core.services.document.adapters.sql.catalog import Catalog
 from naas_abi_core.services.document.adapters.sql.declaring import declare, is_declared
 from naas_abi_core.services.document.adapters.sql.finding import plan
+from naas_abi_core.services.document.adapters.sql.grouping import Grouper
 from naas_abi_core.services.document.adapters.sql.layout import Layout
 from naas_abi_core.services.document.adapters.sql.reading import (
     DOCUMENT_COLUMNS,
@@ -34,12 +35,14 @@ from naas_abi_core.services.document.adapters.sql.writing import (
 )
 from naas_abi_core.services.document.adapters.sqlite_connections import Connections
 from naas_abi_sdk.document.encoding import decode
+from naas_abi_sdk.document.grouping import prepare_groups
 from naas_abi_sdk.document.paging import assemble, prepare
 from naas_abi_sdk.document.types import (
     CollectionSpec,
     Data,
     Delete,
     Document,
+    GroupPage,
     OrderBy,
     Outcome,
     Page,
@@ -47,7 +50,7 @@ from naas_abi_sdk.document.types import (
     Put,
     Write,
 )
-from naas_abi_sdk.document.validation import check_name, check_spec
+from naas_abi_sdk.document.validation import check_name, check_spec, is_groupable
 from naas_abi_sdk.errors import DocumentNotFound, InvalidArgument
 from naas_abi_sdk.limits import DEFAULT_PAGE_SIZE
 
@@ -209,6 +212,27 @@ class SQLiteDocuments:
                 connection.execute, layout, query, plan(query, layout)
             ).count(),
         )
+
+    def groups(
+        self,
+        namespace: str,
+        collection: str,
+        by: str,
+        where: Iterable[Predicate] = (),
+        limit: int = DEFAULT_PAGE_SIZE,
+        cursor: str | None = None,
+    ) -> GroupPage:
+        """Read one page of the groups that documents form by the value of a field."""
+        query = prepare_groups(namespace, collection, by, where, limit, cursor)
+
+        def page(connection: sqlite3.Connection, layout: Layout) -> GroupPage:
+            if not is_groupable(layout.spec, by):
+                # Another process may have declared the field since.
+                layout = self._catalog.read_layout(connection, namespace, collection)
+            grouper = Grouper(layout, query)
+            return grouper.at_once(connection.execute) or grouper.in_python(connection.execute)
+
+        return self._read(namespace, collection, page)
 
     def write(self, namespace: str, writes: Sequence[Write]) -> list[Outcome]:
         """Apply writes in order and answer each, in one transaction."""
