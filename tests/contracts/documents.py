@@ -7,6 +7,7 @@ empty store, which it closes itself. Only the port is used, so that a store may 
 from __future__ import annotations
 
 from tests.contracts.document_port.declaring import CollectionContract
+from tests.contracts.document_port.grouping import GroupingContract
 from tests.contracts.document_port.matching import MatchingContract
 from tests.contracts.document_port.paging import PagingContract
 from tests.contracts.document_port.storing import StoringContract
@@ -24,6 +25,7 @@ class DocumentContract(
     UniquenessContract,
     MatchingContract,
     PagingContract,
+    GroupingContract,
     WritingContract,
 ):
     """Tests of the document port."""

@@ -91,6 +91,10 @@ CALLS = {
         lambda store: store.find("n", "plain", [Predicate("age", "gte", 3)], OrderBy("age"), 10),
         {"d_4_i_0"},
     ),
+    "threads": (
+        lambda store: store.groups("n", "checkpoints", "thread_id", MINE[:1], 10),
+        {"d_1_u_0_1_2_3"},
+    ),
 }  # fmt: skip
 
 
@@ -174,7 +178,14 @@ def test_a_statement_is_an_index_search(store, monkeypatch, name, kinds):
     assert explain(store, monkeypatch, call, kinds) == indexes
 
 
-def test_statements_that_return_no_field_read_neither_data_nor_payload(store, monkeypatch):
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda store: store.find("n", "checkpoints", ROOT, NEWEST, fields=()),
+        lambda store: store.groups("n", "checkpoints", "thread_id", MINE[:1]),
+    ],
+)
+def test_statements_that_return_no_field_read_neither_data_nor_payload(store, monkeypatch, call):
     run = []
     execute = Session.execute
 
@@ -183,7 +194,7 @@ def test_statements_that_return_no_field_read_neither_data_nor_payload(store, mo
         return execute(session, sql, parameters)
 
     monkeypatch.setattr(Session, "execute", record)
-    store.find("n", "checkpoints", ROOT, NEWEST, fields=())
+    call(store)
     assert len(run) == 1
     assert "data" not in run[0]
     assert "payload" not in run[0]

@@ -267,6 +267,16 @@ def test_what_another_adapter_declares_is_noticed_by_the_next_call(store, open_s
         assert [item.id for item in found.items] == ["new"]
 
 
+def test_what_another_adapter_declares_can_be_grouped_by(store, open_store):
+    store.put("n", "c", "x", {"a": "one"})
+    with pytest.raises(InvalidArgument, match="cannot be grouped by"):
+        store.groups("n", "c", "a")
+    with closing(open_store()) as other:
+        spec = CollectionSpec("c", [FieldSpec("a", "string", indexed=True)])
+        other.ensure_collection("n", spec)
+    assert [group.value for group in store.groups("n", "c", "a").items] == ["one"]
+
+
 def test_what_another_adapter_drops_is_noticed(store, open_store):
     for _ in range(4):
         store.put("n", "c", "x", {"of": "old"})

@@ -108,8 +108,8 @@ def test_a_bound_service_cannot_leave_its_namespace(service):
 
 
 CALLS = ["ensure_collection", "drop_collection", "collections", "collection_spec", "put", "get",
-         "exists", "delete", "find", "find_one", "iterate", "count", "put_many", "delete_many",
-         "write"]  # fmt: skip
+         "exists", "delete", "find", "find_one", "iterate", "count", "groups", "put_many",
+         "delete_many", "write"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -183,7 +183,7 @@ def test_the_meter_counts_documents_bytes_and_transactions():
     meter = MeteredDocuments(MemoryDocuments())
     service = DocumentService(meter, "n")
     for name in ("a", "b"):
-        service.ensure_collection(CollectionSpec(name))
+        service.ensure_collection(CollectionSpec(name, [FieldSpec("x", "string", indexed=True)]))
     data = {"x": "é", "b": b"1234"}
     size = canonical_size(data)
     service.put("a", "1", data)
@@ -202,6 +202,7 @@ def test_the_meter_counts_documents_bytes_and_transactions():
     service.get("a", "1")
     service.find("a")
     service.count("b")
+    assert [group.count for group in service.groups("a", "x").items] == [2]
     service.delete("a", "1")
     service.write([])
     spent = meter.usage() - before
@@ -209,7 +210,7 @@ def test_the_meter_counts_documents_bytes_and_transactions():
         ("n", "a"): CollectionUsage(written=1, bytes_written=size, touched=1, deleted=1, read=3),
         ("n", "b"): CollectionUsage(written=1, bytes_written=size, deleted=1),
     }
-    assert (spent.operations, spent.reads, spent.transactions) == (5, 3, 2)
+    assert (spent.operations, spent.reads, spent.transactions) == (6, 4, 2)
     assert spent.total.written == 2
     assert spent.of("a").read == 3
     assert meter.usage().of("a").bytes_written == 2 * size

@@ -85,6 +85,9 @@ QUERIES = [
 ]
 
 
+GROUPS = {"collection": "checkpoints", "by": "thread_id", "where": MINE[:1], "limit": 5}
+
+
 @pytest.fixture
 def store(tmp_path):
     store = SQLiteDocuments(tmp_path / "documents.sqlite")
@@ -107,11 +110,11 @@ def store(tmp_path):
 
 
 def statements(store, query):
-    """The statements one find runs, as SQLite was given them, values filled in."""
+    """The statements one find or groups runs, as SQLite was given them, values filled in."""
     run = []
     with store._connections.reading() as connection:
         connection.set_trace_callback(run.append)
-    store.find("n", **query)
+    (store.groups if "by" in query else store.find)("n", **query)
     with store._connections.reading() as connection:
         connection.set_trace_callback(None)
     return [
@@ -119,15 +122,31 @@ def statements(store, query):
     ]
 
 
+def plans(store, query):
+    found = []
+    for statement in statements(store, query):
+        with store._connections.reading() as connection:
+            found += [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}")]
+    return list(dict.fromkeys(found))
+
+
 @pytest.mark.parametrize(
     ("query", "expected"), [item[1:] for item in QUERIES], ids=[item[0] for item in QUERIES]
 )
 def test_a_query_is_an_index_search(store, query, expected):
-    plans = []
-    for statement in statements(store, query):
-        with store._connections.reading() as connection:
-            plans += [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}")]
-    assert list(dict.fromkeys(plans)) == expected
+    assert plans(store, query) == expected
+
+
+@pytest.mark.parametrize("turned", [0, 1])
+def test_listing_threads_is_an_index_search_that_ends_with_the_page(store, turned):
+    """C119."""
+    query = GROUPS | {"cursor": store.groups("n", **GROUPS).cursor if turned else None}
+    index = "SEARCH d_1 USING INDEX d_1_u_0_1_2_3 (k0=? AND k1>? AND k1<?)"
+    assert plans(store, query) == [index]
+    (statement,) = statements(store, query)
+    assert "LIMIT 6" in statement
+    assert "data" not in statement
+    assert "payload" not in statement
 
 
 def test_statements_that_return_no_field_read_neither_data_nor_payload(store):

@@ -23,7 +23,12 @@ from naas_abi_core.services.document.adapters.sqlite_files import (
     prepare_file,
 )
 from naas_abi_sdk.document.types import CollectionSpec, FieldSpec, Keep, Predicate, Put
-from naas_abi_sdk.errors import CollectionNotFound, DocumentStorageError, UniqueViolation
+from naas_abi_sdk.errors import (
+    CollectionNotFound,
+    DocumentStorageError,
+    InvalidArgument,
+    UniqueViolation,
+)
 from tests.support.sqlite_processes import start
 
 
@@ -154,6 +159,16 @@ def test_what_another_adapter_declares_is_noticed_by_the_next_write(store, path)
         found = other.find("n", "c", [Predicate("a", "eq", 2)])
         assert [item.id for item in found.items] == ["new"]
         assert store.get("n", "c", "old").data == {"a": 1}
+
+
+def test_what_another_adapter_declares_can_be_grouped_by(store, path):
+    store.put("n", "c", "x", {"a": "one"})
+    with pytest.raises(InvalidArgument, match="cannot be grouped by"):
+        store.groups("n", "c", "a")
+    with closing(SQLiteDocuments(path)) as other:
+        spec = CollectionSpec("c", [FieldSpec("a", "string", indexed=True)])
+        other.ensure_collection("n", spec)
+    assert [group.value for group in store.groups("n", "c", "a").items] == ["one"]
 
 
 def test_what_another_adapter_drops_is_noticed(store, path):

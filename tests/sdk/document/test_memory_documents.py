@@ -11,6 +11,7 @@ from naas_abi_sdk.document.performing import perform
 from naas_abi_sdk.document.types import (
     CollectionSpec,
     Delete,
+    FieldSpec,
     Keep,
     Outcome,
     Predicate,
@@ -33,12 +34,13 @@ class TestMemoryDocuments(DocumentContract):
 def test_calls_are_recorded():
     store = MemoryDocuments()
     view = store.for_namespace("n")
-    view.ensure_collection(CollectionSpec("c"))
+    view.ensure_collection(CollectionSpec("c", [FieldSpec("a", "string", indexed=True)]))
     view.write([Put("c", "x", {})])
     view.put("c", "y", {})
     view.get("c", "x")
     view.find("c", [Predicate("a", "eq", 1)])
     view.count("c")
+    view.groups("c", "a")
     view.delete("c", "x")
     assert store.calls is view.calls
     assert store.calls == [
@@ -48,6 +50,7 @@ def test_calls_are_recorded():
         ("get", "n", "c", "x"),
         ("find", "n", "c", (("a", "eq"),)),
         ("count", "n", "c", ()),
+        ("groups", "n", "c", "a"),
         ("delete", "n", "c", "x"),
     ]
 
