@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +39,26 @@ def test_list_is_newest_first(abi: Abi, stored: Path) -> None:
     }
 
 
+def read_of(
+    service: DocumentService,
+    method: Callable[..., Any],
+    read: set[str],
+    collection: str,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    read.add(collection)
+    return method(service, collection, *args, **kwargs)
+
+
 @pytest.mark.parametrize("command", [["list"], ["history", "second"]])
 def test_no_message_is_read_to_list(
     abi: Abi, stored: Path, command: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: set[str] = set()
-    find = DocumentService.find
-
-    def watched(self: DocumentService, collection: str, *args: Any, **kwargs: Any) -> Any:
-        read.add(collection)
-        return find(self, collection, *args, **kwargs)
-
-    monkeypatch.setattr(DocumentService, "find", watched)
+    for name in ("get", "find", "groups"):
+        watched = partialmethod(read_of, getattr(DocumentService, name), read)
+        monkeypatch.setattr(DocumentService, name, watched)
     assert abi("thread", *command).code == 0
     assert read == {"langgraph_checkpoints_v2"}
 

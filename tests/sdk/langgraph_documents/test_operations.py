@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -419,14 +420,13 @@ def test_what_there_is(documents: Any, codec: Codec) -> None:
     codec.put(config("b"), make_checkpoint(1, {}))
     codec.put(config("b", checkpoint_ns="child:1"), make_checkpoint(7, {}))
     codec.put(config("c", checkpoint_ns="child:1"), make_checkpoint(8, {}))
-    found = {item.thread_id: item for item in codec.run(listing.threads(codec.memory))}
-    assert {
-        name: (item.checkpoints, item.latest_checkpoint_id) for name, item in found.items()
-    } == {
-        "t-1": (2, checkpoint_id(2)),
-        "b": (2, checkpoint_id(1)),
-        "c": (1, checkpoint_id(8)),
-    }
+    found = codec.run(listing.threads(codec.memory))
+    assert [(item.thread_id, item.checkpoints) for item in found] == [
+        ("c", 1),
+        ("b", 2),
+        ("t-1", 2),
+    ]
+    assert codec.run(listing.thread_ids(codec.memory)) == ["b", "c", "t-1"]
     assert codec.run(listing.contains(codec.memory, config()))
     assert codec.run(listing.contains(codec.memory, config(number=1)))
     assert not codec.run(listing.contains(codec.memory, config(number=3)))
@@ -441,16 +441,33 @@ def test_listing_reads_ids_only(codec: Codec) -> None:
     asked: list[Any] = []
     perform_it = codec.perform
     codec.perform = lambda command: (asked.append(command), perform_it(command))[1]
-    codec.run(listing.threads(codec.memory))
     codec.run(listing.lineage(codec.memory, config()))
     codec.run(listing.contains(codec.memory, config()))
     reads = [read for command in asked for read in command.reads]
-    assert {name for read in reads for name in read.fields} == {
-        "thread_id",
-        "checkpoint_ns",
-        "checkpoint_id",
-        "parent_id",
-    }
+    assert {name for read in reads for name in read.fields} == {"checkpoint_id", "parent_id"}
+
+
+def test_listing_threads_reads_no_document(documents: Any, codec: Codec) -> None:
+    """C119."""
+    for number in range(3, 60):
+        codec.put(config(f"t-{number % 3}"), make_checkpoint(number, {}))
+    other = replace(codec.memory, agent_id="other")
+    documents.calls.clear()
+    found = codec.run(listing.threads(codec.memory))
+    assert {item.thread_id: item.checkpoints for item in found} == {"t-0": 19, "t-1": 21, "t-2": 19}
+    assert codec.run(listing.threads(other)) == []
+    assert {call[0] for call in documents.calls} == {"groups"}
+    assert len(documents.calls) == 2
+
+
+def test_threads_are_listed_page_by_page(monkeypatch: pytest.MonkeyPatch, codec: Codec) -> None:
+    for number in range(3, 10):
+        codec.put(config(f"t-{number}"), make_checkpoint(number, {}))
+    monkeypatch.setattr(listing, "MAX_PAGE_SIZE", 3)
+    ids = codec.run(listing.thread_ids(codec.memory))
+    assert ids == ["t-1", *(f"t-{number}" for number in range(3, 10))]
+    newest_first = [item.thread_id for item in codec.run(listing.threads(codec.memory))]
+    assert newest_first == [f"t-{number}" for number in (9, 8, 7, 6, 5, 4, 3, 1)]
 
 
 @pytest.mark.parametrize(

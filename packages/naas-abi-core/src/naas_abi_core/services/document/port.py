@@ -4,7 +4,8 @@ Namespaces hold collections, collections hold documents. One document is the uni
 :meth:`DocumentPort.write` does many in one transaction where the store has transactions.
 
 Values, names, predicates, ordering, cursors and versions mean the same in every adapter because
-adapters do not decide them: ``naas_abi_sdk.document.{validation,encoding,matching,paging}`` do.
+adapters do not decide them; ``naas_abi_sdk.document`` does, in ``validation``, ``encoding``,
+``matching``, ``paging`` and ``grouping``.
 Adapters are called from many threads at once.
 """
 
