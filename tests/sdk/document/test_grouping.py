@@ -76,11 +76,12 @@ def test_a_store_that_knows_no_groups_is_asked_for_no_more_than_the_page():
     assert next(operation) == asked
     command = operation.send(Page((document("x", 5), document("x", 4)), "more"))
     assert command == replace(asked, cursor="more")
+    operation.send(Page((document("y", 7),), "and more"))
     # A third value says that the second is whole: whatever else there is, is not read.
     with pytest.raises(StopIteration) as stop:
-        operation.send(Page((document("y", 7), document("z", 1)), "and more"))
+        operation.send(Page((document("y", 8), document("z", 1)), "and yet more"))
     page = stop.value.value
-    assert page.items == (Group("x", 2, at(4), at(5)), Group("y", 1, at(7), at(7)))
+    assert page.items == (Group("x", 2, at(4), at(5)), Group("y", 2, at(7), at(8)))
     assert page.cursor is not None
     following = next(groups_by_finding("n", Groups("c", "a", (MINE,), 2, page.cursor)))
     assert following.where == (MINE, Predicate("a", "gt", "y"))
