@@ -460,6 +460,12 @@ def test_listing_threads_reads_no_document(documents: Any, codec: Codec) -> None
     assert len(documents.calls) == 2
 
 
+def test_a_store_nothing_was_written_to_has_no_threads() -> None:
+    untouched = Codec(MemoryDocuments().for_namespace("n"))
+    assert untouched.run(listing.threads(untouched.memory)) == []
+    assert untouched.run(listing.thread_ids(untouched.memory)) == []
+
+
 def test_threads_are_listed_page_by_page(monkeypatch: pytest.MonkeyPatch, codec: Codec) -> None:
     for number in range(3, 10):
         codec.put(config(f"t-{number}"), make_checkpoint(number, {}))
