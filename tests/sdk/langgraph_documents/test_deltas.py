@@ -96,7 +96,7 @@ def test_a_far_snapshot_is_found_with_few_reads(length: int) -> None:
 
 
 def test_ancestors_are_read_without_what_is_not_asked_for() -> None:
-    codec = long_thread(5)
+    codec = Codec(long_thread(5).documents)
     commands: list[Any] = []
     perform = codec.perform
     codec.perform = lambda command: (commands.append(command), perform(command))[1]

@@ -291,7 +291,10 @@ def test_a_batch_names_at_most_500_references() -> None:
 def known(number: int, size: int = 3) -> KnownCheckpoint:
     refs = frozenset(f"e-{number}-{index}" for index in range(size - 1))
     return KnownCheckpoint(
-        ("t", "", str(number)), str(number), {"a": KnownValue(1, {}, {f"b-{number}": refs})}
+        ("t", "", str(number)),
+        str(number),
+        {"a": KnownValue(1, {}, {f"b-{number}": refs})},
+        parent_id=None,
     )
 
 
@@ -323,7 +326,9 @@ def test_recall_keeps_one_checkpoint_larger_than_its_capacity() -> None:
 
 
 def test_a_known_checkpoint_holds_exactly_its_references() -> None:
-    checkpoint = KnownCheckpoint(("t", "", "1"), "1", known(1).channels, frozenset({"p-1.0"}))
+    checkpoint = KnownCheckpoint(
+        ("t", "", "1"), "1", known(1).channels, frozenset({"p-1.0"}), parent_id=None
+    )
     assert checkpoint.holds("e-1-0")
     assert checkpoint.holds("p-1.0")
     assert not checkpoint.holds("e-2-0")

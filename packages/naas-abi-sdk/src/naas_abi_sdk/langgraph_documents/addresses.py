@@ -19,6 +19,7 @@ __all__ = [
     "is_addressed",
     "list_ref",
     "part_refs",
+    "snapshot_ref",
     "value_ref",
 ]
 
@@ -52,6 +53,11 @@ def list_ref(chunks: Sequence[str]) -> str:
     return "b-" + sha256(b"l" + json.dumps(chunks).encode("ascii")).hexdigest()
 
 
+def snapshot_ref(chunks: Sequence[str]) -> str:
+    """The address of a delta channel's snapshot of the list that has these chunks."""
+    return "b-" + sha256(b"s" + json.dumps(chunks).encode("ascii")).hexdigest()
+
+
 def part_refs(payload: bytes, count: int) -> list[str]:
     """The addresses of the ``count`` slices of a long payload."""
     digest = sha256(payload).hexdigest()
@@ -73,7 +79,7 @@ def _address(data: Mapping[str, Any]) -> str | None:
     if "elements" in data:
         return chunk_ref(data["elements"])
     if "chunks" in data:
-        return list_ref(data["chunks"])
+        return (snapshot_ref if data.get("snapshot") else list_ref)(data["chunks"])
     value = data.get("value", {})
     if "payload" not in value:
         return None

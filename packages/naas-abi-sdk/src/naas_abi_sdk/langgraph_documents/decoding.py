@@ -11,8 +11,13 @@ from typing import Any
 
 from naas_abi_sdk.document.types import Data
 from naas_abi_sdk.errors import CheckpointDamaged
-from naas_abi_sdk.langgraph_documents._langgraph import SerializerProtocol, writes_as
-from naas_abi_sdk.langgraph_documents.addresses import part_refs
+from naas_abi_sdk.langgraph_documents._langgraph import (
+    SerializerProtocol,
+    is_snapshot,
+    snapshot_of,
+    writes_as,
+)
+from naas_abi_sdk.langgraph_documents.addresses import element_ref, part_refs
 from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.recall import KnownCheckpoint, KnownValue
 from naas_abi_sdk.langgraph_documents.recognising import fingerprint, listed_chunk
@@ -26,6 +31,7 @@ __all__ = [
     "known_checkpoint",
     "recognise_loaded",
     "value_of",
+    "write_values",
 ]
 
 #: Value documents by reference.
@@ -62,6 +68,19 @@ def in_order(writes: Iterable[Data]) -> list[Data]:
     )
 
 
+def write_values(writes: Iterable[Data], stored: StoredValues, memory: Memory) -> list[Any]:
+    """The values of pending writes; what was loaded before is copied."""
+    values = [write["value"] for write in writes]
+    refs = [
+        element_ref(value["kind"], value["payload"]) if "payload" in value else value["parts"][0]
+        for value in values
+    ]
+    by_ref = dict(zip(refs, values, strict=True))
+    return memory.revival.load(
+        memory.serde, refs, lambda ref: value_of(by_ref[ref], stored, memory.serde)
+    )
+
+
 def known_checkpoint(
     document: Data, order: str, stored: StoredValues, versions: Mapping[str, Any]
 ) -> KnownCheckpoint:
@@ -70,6 +89,7 @@ def known_checkpoint(
     return KnownCheckpoint(
         key=(document["thread_id"], document["checkpoint_ns"], document["checkpoint_id"]),
         order=order,
+        parent_id=document["parent_id"],
         channels={
             name: KnownValue(
                 versions.get(name), entry, _pieces(entry, stored), _length(entry, stored)
@@ -89,11 +109,12 @@ def recognise_loaded(
         return
     for name, entry in document["channels"].items():
         chunks = stored[entry["blob"]].get("chunks", ()) if "blob" in entry else ()
+        items = values[name].value if is_snapshot(values[name]) else values[name]
         for number, ref in enumerate(chunks):
             if memory.recogniser.knows(ref):
                 continue
             start = number * CHUNK_SIZE
-            content = fingerprint(values[name][start : start + CHUNK_SIZE])
+            content = fingerprint(items[start : start + CHUNK_SIZE])
             if content is not None:
                 listed = listed_chunk(stored[ref]["elements"])
                 memory.recogniser.learn(serializer, content, listed)
@@ -114,7 +135,7 @@ def _channel_value(entry: Data, stored: StoredValues, memory: Memory) -> Any:
     if len(items) != blob["length"]:
         message = f"list {entry['blob']!r} has {len(items)} elements, {blob['length']} were stored"
         raise CheckpointDamaged(message)
-    return items
+    return snapshot_of(items) if blob.get("snapshot") else items
 
 
 def _payload(value: Data, stored: StoredValues) -> bytes:

@@ -3,7 +3,9 @@
 A value is kept inline in the checkpoint document up to ``INLINE_LIMIT`` bytes, else as a blob. A
 list whose elements take more than that together becomes a blob that lists chunks of
 ``CHUNK_SIZE`` elements, each element a document of its own: appending one writes the element, the
-last chunk, a small blob, and the checkpoint. Payloads above ``PART_SIZE`` are split.
+last chunk, a small blob, and the checkpoint. A delta channel's snapshot of a list is cut the same
+way, so that it shares its elements and chunks with the snapshot before. Payloads above
+``PART_SIZE`` are split.
 """
 
 from __future__ import annotations
@@ -14,12 +16,13 @@ from typing import Any, final
 
 from naas_abi_sdk.document.types import Data, Keep
 from naas_abi_sdk.errors import ValueNotStorable
-from naas_abi_sdk.langgraph_documents._langgraph import writes_as
+from naas_abi_sdk.langgraph_documents._langgraph import is_snapshot, writes_as
 from naas_abi_sdk.langgraph_documents.addresses import (
     document_id,
     element_ref,
     list_ref,
     part_refs,
+    snapshot_ref,
     value_ref,
 )
 from naas_abi_sdk.langgraph_documents.memory import Memory
@@ -122,17 +125,19 @@ class Encoder:
     ) -> KnownValue:
         """The entry of a channel in its checkpoint document, and what it references.
 
-        ``before`` is what the parent has for the channel: a list mostly goes on from there.
+        ``before`` is what an ancestor has for the channel: a list mostly goes on from there.
         """
         place = f"channel {name!r}"
-        if type(value) is list:
+        snapshot = is_snapshot(value)
+        items = value.value if snapshot else value
+        if type(items) is list:
             length = before.length if before else 0
             chunks = [
-                self._chunk(value[start : start + CHUNK_SIZE], place, start, length - start)
-                for start in range(0, len(value), CHUNK_SIZE)
+                self._chunk(items[start : start + CHUNK_SIZE], place, start, length - start)
+                for start in range(0, len(items), CHUNK_SIZE)
             ]
             if sum(chunk.listed.size for chunk in chunks) > INLINE_LIMIT:
-                return self._list(chunks, len(value), version)
+                return self._list(chunks, len(items), version, snapshot=snapshot)
         typed = self.typed(value, place)
         if len(typed[1]) <= INLINE_LIMIT:
             return KnownValue(version, {"value": self.stored(typed)[0]}, {})
@@ -148,11 +153,14 @@ class Encoder:
             self.relied_on.add(known)
         return value
 
-    def _list(self, chunks: Sequence[_Chunk], length: int, version: Any) -> KnownValue:
+    def _list(
+        self, chunks: Sequence[_Chunk], length: int, version: Any, *, snapshot: bool
+    ) -> KnownValue:
         pieces = dict(map(self._keep_chunk, chunks))
         refs = [chunk.listed.ref for chunk in chunks]
-        head = list_ref(refs)
-        self._keep(head, {"chunks": refs, "length": length})
+        head = snapshot_ref(refs) if snapshot else list_ref(refs)
+        marker: Data = {"snapshot": True} if snapshot else {}
+        self._keep(head, {"chunks": refs, "length": length, **marker})
         pieces[head] = frozenset((head,))
         return KnownValue(version, {"blob": head}, pieces, length)
 

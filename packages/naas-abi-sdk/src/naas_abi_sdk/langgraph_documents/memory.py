@@ -9,6 +9,7 @@ from naas_abi_sdk.langgraph_documents.caching import ValueCache
 from naas_abi_sdk.langgraph_documents.recall import Recall
 from naas_abi_sdk.langgraph_documents.recognising import Recogniser
 from naas_abi_sdk.langgraph_documents.reviving import Revival
+from naas_abi_sdk.langgraph_documents.trails import Trails
 
 __all__ = ["Memory"]
 
@@ -24,6 +25,7 @@ class Memory:
         recogniser: What need not be serialized again.
         values: What need not be read again.
         revival: What need not be deserialized again.
+        trails: What need not be read again of the ancestors of a checkpoint.
     """
 
     agent_id: str
@@ -32,3 +34,4 @@ class Memory:
     recogniser: Recogniser = field(default_factory=Recogniser)
     values: ValueCache = field(default_factory=ValueCache)
     revival: Revival = field(default_factory=Revival)
+    trails: Trails = field(default_factory=Trails)

@@ -124,6 +124,7 @@ def put(
         if not gone:
             break
         memory.recall.forget(gone)
+        memory.trails.drop_thread(at.thread_id)
     yield from _settle(plan, outcomes)
     if plan.disordered:
         logger.warning(
@@ -222,6 +223,7 @@ def delete_thread(memory: Memory, thread_id: object) -> Operation[None]:
     scope = equals(agent_id=memory.agent_id, thread_id=thread)
     memory.recall.forget_thread(thread)
     memory.values.drop_thread(thread)
+    memory.trails.drop_thread(thread)
     for _ in range(DELETE_ATTEMPTS):
         for collection in (ORDERS, CHECKPOINTS, WRITES):
             yield from _delete_all(Find(collection, scope, limit=MAX_PAGE_SIZE, fields=()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from naas_abi_sdk.langgraph_documents._langgraph import (
     CheckpointMetadata,
     RunnableConfig,
     get_checkpoint_metadata,
+    is_snapshot,
 )
 from naas_abi_sdk.langgraph_documents.addresses import document_id
 from naas_abi_sdk.langgraph_documents.configuring import Address
@@ -67,8 +68,9 @@ def plan_checkpoint(
     for checkpoint_ns, checkpoint_id in parents.items():
         if (other := _recalled(memory.recall, at, checkpoint_ns, checkpoint_id)) is not None:
             known.append(other)
-    encoder = Encoder(memory, at.thread_id, known)
-    channels = _channels(encoder, checkpoint, parent)
+    snapshots = _snapshots(memory, at, checkpoint)
+    encoder = Encoder(memory, at.thread_id, [*known, *snapshots.values()])
+    channels = _channels(encoder, checkpoint, parent, snapshots)
     rest = {key: value for key, value in checkpoint.items() if key != "channel_values"}
     stored_checkpoint, parts = encoder.stored(encoder.typed(rest, "the checkpoint"))
     full_metadata = get_checkpoint_metadata(config, metadata)  # type: ignore[arg-type]  # a plain dict
@@ -93,7 +95,7 @@ def plan_checkpoint(
     return CheckpointPlan(
         stages=(required, *encoder.stages, (put,), _order(agent_id, at, checkpoint_id, order)),
         checkpoint=put,
-        known=KnownCheckpoint(key, order, channels, parts | more_parts),
+        known=KnownCheckpoint(key, order, channels, parts | more_parts, parent_id=at.checkpoint_id),
         relied_on=relied_on,
         disordered=order != checkpoint_id,
     )
@@ -168,8 +170,25 @@ def _recalled(
     return recall.of((at.thread_id, checkpoint_ns, checkpoint_id))
 
 
+def _snapshots(memory: Memory, at: Address, checkpoint: Checkpoint) -> dict[str, KnownCheckpoint]:
+    """For each delta channel with a snapshot, the checkpoint that has the one before it."""
+    if at.checkpoint_id is None:
+        return {}
+    key = (at.thread_id, at.checkpoint_ns, at.checkpoint_id)
+    trail = memory.trails.of(at.thread_id, at.checkpoint_ns)
+    found = {
+        name: memory.recall.nearest(key, name) or (trail and trail.stored.get(name))
+        for name, value in checkpoint["channel_values"].items()
+        if is_snapshot(value)
+    }
+    return {name: known for name, known in found.items() if known}
+
+
 def _channels(
-    encoder: Encoder, checkpoint: Checkpoint, parent: KnownCheckpoint | None
+    encoder: Encoder,
+    checkpoint: Checkpoint,
+    parent: KnownCheckpoint | None,
+    snapshots: Mapping[str, KnownCheckpoint],
 ) -> dict[str, KnownValue]:
     versions = checkpoint["channel_versions"]
     channels: dict[str, KnownValue] = {}
@@ -179,6 +198,8 @@ def _channels(
         if parent and before and version is not None and before.version == version:
             channels[name] = encoder.reuse(parent, name)
         else:
+            if name in snapshots:
+                before = snapshots[name].channels[name]
             channels[name] = encoder.channel(name, value, version, before)
     return channels
 

@@ -7,7 +7,7 @@ written to is reading an empty thread.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from naas_abi_sdk.document.commands import Find, Operation, Read, find, together
@@ -101,12 +101,13 @@ def read_values(
     roots: Sequence[Data],
     cached: Kept,
     also: Sequence[Find] = (),
+    follows: Callable[[Data], bool] = lambda _: True,
 ) -> Operation[Reached]:
     """Read everything ``roots`` reference, level by level, and answer ``also``.
 
     ``also`` are queries read together with the first level; what their documents reference is
-    read with the levels after it. What ``cached`` holds is not read again; what does not hold what
-    its address says is left out as if it were not there.
+    read with the levels after it, for those that ``follows`` approves of. What ``cached`` holds is
+    not read again; what does not hold what its address says is left out as if it were not there.
     """
     reached: dict[str, Data] = {}
     asked: set[str] = set()
@@ -122,7 +123,7 @@ def read_values(
         values = [data for data in fresh if "ref" in data and is_addressed(data)]
         reached.update((data["ref"], data) for data in values)
         read.extend(values)
-        others = [data for data in fresh if "ref" not in data]
+        others = [data for data in fresh if "ref" not in data and follows(data)]
         level = _unread([*others, *values], cached, reached, asked)
         waiting = []
     return Reached(reached, read, answers)

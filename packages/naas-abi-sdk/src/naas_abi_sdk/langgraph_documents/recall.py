@@ -43,12 +43,13 @@ class KnownValue:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownCheckpoint:
-    """A stored checkpoint: its place in the thread's order and its channel values."""
+    """A stored checkpoint: its place in the thread's order, its parent and channel values."""
 
     key: CheckpointKey
     order: str
     channels: Mapping[str, KnownValue]
     other: frozenset[str] = frozenset()
+    parent_id: str | None = field(kw_only=True)
     size: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -93,6 +94,22 @@ class Recall:
             if known is not None:
                 self._known.move_to_end(key)
             return known
+
+    def nearest(self, key: CheckpointKey, channel: str) -> KnownCheckpoint | None:
+        """The first of a checkpoint and its ancestors that has a value for ``channel``.
+
+        None as well where one on the way is not known.
+        """
+        thread_id, checkpoint_ns, checkpoint_id = key
+        with self._lock:
+            for _ in range(len(self._known)):  # parents may go in a circle
+                known = self._known.get((thread_id, checkpoint_ns, checkpoint_id))
+                if known is None or channel in known.channels:
+                    return known
+                if known.parent_id is None:
+                    return None
+                checkpoint_id = known.parent_id
+        return None
 
     def learn(self, known: KnownCheckpoint) -> None:
         """Remember a checkpoint that was just stored or read."""

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from copy import copy
 from threading import Lock
-from typing import Any, final
+from typing import Any, Final, final
 from weakref import WeakKeyDictionary
 
 from naas_abi_sdk.langgraph_documents._langgraph import SerializerProtocol, is_message_type
@@ -21,9 +21,16 @@ from naas_abi_sdk.langgraph_documents.schema import KEPT_MESSAGES
 
 __all__ = ["Revival", "fresh"]
 
+#: Messages that one pending write may add to a list and still be kept.
+_LISTED: Final = 8
 
-def fresh(message: Any) -> Any:
-    """A copy of a plain message that shares nothing with it that can be changed."""
+
+def fresh(value: Any) -> Any:
+    """A copy of a plain message, or a list of such, that shares nothing that can be changed."""
+    return [_twin(message) for message in value] if type(value) is list else _twin(value)
+
+
+def _twin(message: Any) -> Any:
     twin = copy(message)
     for stored in (twin.__dict__, twin.__pydantic_extra__):
         for name, value in (stored or {}).items():
@@ -39,6 +46,15 @@ def _copied(value: Any) -> Any:
     if type(value) is list:
         return [_copied(item) for item in value]
     return value
+
+
+def _can_be_kept(value: Any) -> bool:
+    messages = value if type(value) is list else [value]
+    return (
+        0 < len(messages) <= _LISTED
+        and all(is_message_type(type(message)) for message in messages)
+        and fingerprint(messages) is not None
+    )
 
 
 class _Kept:
@@ -87,11 +103,7 @@ class Revival:
 
     def _learn(self, kept: _Kept, built: Sequence[tuple[str, Any]]) -> None:
         again = [(ref, value) for ref, value in built if ref in kept.met]
-        messages = [
-            (ref, fresh(value))
-            for ref, value in again
-            if is_message_type(type(value)) and fingerprint([value]) is not None
-        ]
+        messages = [(ref, fresh(value)) for ref, value in again if _can_be_kept(value)]
         with self._lock:
             kept.met.difference_update(ref for ref, _ in again)
             kept.messages.update(messages)

@@ -25,6 +25,7 @@ __all__ = [
     "REDACTED_SECRET",
     "SCHEMA_VERSION",
     "STORED_BYTES",
+    "TRAIL_BYTES",
     "VALUE_CACHE_BYTES",
     "VALUE_COLLECTIONS",
     "WRITES",
@@ -63,6 +64,9 @@ RECOGNISED_CHUNKS: Final = 4_000
 
 #: Bytes of value documents a saver keeps in memory so as not to read them again.
 VALUE_CACHE_BYTES: Final = 32 * 1024 * 1024
+
+#: Bytes a saver keeps of the pending writes that delta channels are rebuilt from.
+TRAIL_BYTES: Final = 16 * 1024 * 1024
 
 #: Loaded messages a saver keeps for one serializer: an estimated 10 MB at 1 KB a message.
 KEPT_MESSAGES: Final = 5_000
