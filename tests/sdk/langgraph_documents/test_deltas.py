@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage
 
 from naas_abi_sdk.document.commands import Together
-from naas_abi_sdk.langgraph_documents import CHECKPOINTS
+from naas_abi_sdk.langgraph_documents import CHECKPOINTS, PART_SIZE, PARTS, WRITES
 from naas_abi_sdk.langgraph_documents.deltas import delta_history
 from naas_abi_sdk.testing import MemoryDocuments
 from tests.support.checkpoints import Codec, all_documents, checkpoint_id, config, make_checkpoint
@@ -135,3 +136,123 @@ def test_nothing_asked_and_nothing_stored() -> None:
     codec = Codec(MemoryDocuments().for_namespace("n"))
     assert asked(codec, config(), []) == {}
     assert asked(codec, config()) == {channel: {"writes": []} for channel in CHANNELS}
+
+
+TURN = st.tuples(
+    st.integers(0, 6),  # how far back of the newest it goes on: forks, and time travel
+    st.booleans(),  # whether another process does it
+    st.sets(st.sampled_from(["messages", "notes", "other"])),
+    st.lists(
+        st.tuples(
+            st.integers(0, 6),  # to which checkpoint, back from the newest
+            st.sampled_from(["messages", "notes", "other", "__interrupt__"]),
+            st.text(max_size=3) | st.just("long" * 500),
+            st.sampled_from(["task-a", "task-b"]),
+        ),
+        max_size=4,
+    ),
+    st.integers(0, 6),  # what is asked for
+    st.sampled_from([CHANNELS, CHANNELS[:1], CHANNELS[1:]]),
+)
+
+
+@given(st.lists(TURN, min_size=2, max_size=12))
+@settings(max_examples=100, deadline=None)
+def test_what_a_process_remembers_is_never_stale(turns: Any) -> None:
+    documents = MemoryDocuments().for_namespace("n")
+    ours, other = Codec(documents), Codec(documents)
+    stored: list[int] = []
+    for number, (back, is_other, values, writes, asked_back, channels) in enumerate(turns, start=1):
+        writer = other if is_other else ours
+        # Ids that step back now and then, as the clock may.
+        newest = number * 10 if number % 4 else number * 10 - 15
+        parent = stored[max(0, len(stored) - 1 - back)] if stored else None
+        checkpoint = make_checkpoint(newest, {name: [number, "v" * 1500] for name in values})
+        writer.put(config(number=parent), checkpoint)
+        stored.append(newest)
+        for position, (to, channel, value, task) in enumerate(writes):
+            at = config(number=stored[max(0, len(stored) - 1 - to)])
+            writer.put_writes(at, [(channel, value)], f"{task}{number}{position}")
+        target = config(number=stored[max(0, len(stored) - 1 - asked_back)])
+        assert asked(ours, target, channels) == walked(Codec(documents), target, channels)
+
+
+def reads_of(codec: Codec, at: Any, channels: list[str]) -> list[Any]:
+    commands: list[Any] = []
+    perform = codec.perform
+    codec.perform = lambda command: (commands.append(command), perform(command))[1]
+    asked(codec, at, channels)
+    codec.perform = perform
+    return [read for command in commands for read in getattr(command, "reads", (command,))]
+
+
+def test_a_process_that_goes_on_reads_what_is_new_and_versions() -> None:
+    codec = long_thread(300)
+    asked(codec, config(number=300), ["messages"])
+    codec.put_writes(config(number=300), [("messages", [300])])
+    codec.put(config(number=300), make_checkpoint(301, {}))
+    versions, new = reads_of(codec, config(number=301), ["messages"])
+    assert versions.collection == new.collection == WRITES
+    assert versions.fields == ()
+    lowest = next(condition for condition in new.where if condition.operator == "gt")
+    assert lowest.value == checkpoint_id(299)
+
+
+def test_a_deleted_and_rewritten_thread_is_read_anew() -> None:
+    codec = long_thread(6)
+    asked(codec, config(number=6), ["messages"])
+    other = Codec(codec.documents)
+    other.delete_thread("t-1")
+    assert asked(codec, config(number=6)) == {channel: {"writes": []} for channel in CHANNELS}
+    other.put(config(), make_checkpoint(1, {"messages": ["other seed"]}))
+    for number in range(1, 6):
+        other.put_writes(config(number=number), [("messages", [-number]), ("branch", None)])
+        other.put(config(number=number), make_checkpoint(number + 1, {}))
+    history = asked(codec, config(number=6), ["messages"])["messages"]
+    assert history["seed"] == ["other seed"]
+    assert [value for _, _, value in history["writes"]] == [[-1], [-2], [-3], [-4], [-5]]
+
+
+def test_what_is_returned_is_the_callers() -> None:
+    codec = Codec(MemoryDocuments().for_namespace("n"))
+    seed = [HumanMessage(f"seed {number}", id=str(number)) for number in range(40)]
+    codec.put(config(), make_checkpoint(1, {"messages": seed}))
+    reply = AIMessage("reply", tool_calls=[{"name": "t", "args": {"a": [1]}, "id": "1"}])
+    codec.put_writes(config(number=1), [("messages", [reply]), ("notes", reply)])
+    codec.put(config(number=1), make_checkpoint(2, {}))
+    right = asked(Codec(codec.documents), config(number=2))
+    for _ in range(4):
+        history = asked(codec, config(number=2))
+        assert history == right
+        ((_, _, [returned]),) = history["messages"]["writes"]
+        returned.tool_calls[0]["args"]["a"].append(2)
+        returned.content = "changed"
+        history["messages"]["seed"][3].content = "changed"
+        history["notes"]["writes"][0][2].additional_kwargs["changed"] = True
+
+
+def test_parents_in_a_circle_end_the_walk() -> None:
+    codec = long_thread(3)
+    key = next(
+        key
+        for key, data in all_documents(codec.documents).items()
+        if key[0] == CHECKPOINTS and data["checkpoint_id"] == checkpoint_id(1)
+    )
+    data = codec.documents.get(*key).data
+    codec.documents.put(*key, {**data, "parent_id": checkpoint_id(2), "channels": {}})
+    history = asked(Codec(codec.documents), config(number=3), ["messages"])["messages"]
+    assert history == {"writes": [("task-1", "messages", [1]), ("task-1", "messages", [2])]}
+
+
+def test_long_writes_of_other_channels_are_not_read() -> None:
+    codec = Codec(MemoryDocuments().for_namespace("n"))
+    codec.put(config(), make_checkpoint(1, {"messages": ["seed"]}))
+    long = {channel: channel * PART_SIZE for channel in ("messages", "files")}
+    codec.put_writes(config(number=1), list(long.items()))
+    codec.put(config(number=1), make_checkpoint(2, {}))
+    for at in (Codec(codec.documents), codec, codec):
+        reads = reads_of(at, config(number=2), ["messages"])
+        parts = {ref for read in reads if read.collection == PARTS for ref in read.where[-1].value}
+        assert len(parts) in (0, 9)  # serialized it is a few bytes longer than eight parts
+        history = asked(at, config(number=2), ["messages"])["messages"]
+        assert history["writes"] == [("task-1", "messages", long["messages"])]

@@ -40,6 +40,8 @@ DOCUMENT_COLUMNS: Final = "version, created_at, updated_at, data, payload"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND: Final = timedelta(microseconds=1)
+#: Canonical size of a document of which no field is asked for.
+_NOTHING: Final = 2
 #: Documents fetched at once by row, and the bytes of them at which no more are added.
 _FETCH_ROWS: Final = 64
 _FETCH_BYTES: Final = 512 * 1024
@@ -176,6 +178,8 @@ class Reader:
         if self._whole:
             payload = row[7] if self._with_payload else self._payload_of(address, text)
             data = decode(text, payload or b"")
+        elif not self._query.fields:
+            data, size = {}, _NOTHING
         else:
             data, size = project(self._some(address, text, self._query.fields or ()), self._query)
         name = self._layout.dialect.whole_id(id_)
@@ -192,7 +196,9 @@ class Reader:
             yield from self._fetch("id", ((stored_id(id_), 0) for id_ in self._ordered_ids()))
             return
         for segment in self._plan.segments:
-            yield from self._direct(segment) if segment.direct else self._sorted(segment)
+            # Without its text a row is not much wider than its number.
+            is_direct = segment.direct or not (self._with_text or self._with_payload)
+            yield from self._direct(segment) if is_direct else self._sorted(segment)
 
     def _direct(self, segment: Segment) -> Iterator[Sequence[Any]]:
         sql = self._layout.select(", ".join(self.columns), segment.tail)
