@@ -14,8 +14,8 @@ MEMORY: Final = "Documents-memory"
 SQLITE: Final = "Documents-SQLite"
 POSTGRESQL: Final = "Documents-PostgreSQL"
 
-#: How much more a turn may store at the end than at the start and still be called flat: list
-#: values name their chunks, so a blob gains a reference every 32 messages.
+#: How much more a turn may store at the end than at the start and still be called flat: what a
+#: list names of its chunks grows and shrinks, by up to 23 references.
 FLATNESS: Final = 1.15
 
 

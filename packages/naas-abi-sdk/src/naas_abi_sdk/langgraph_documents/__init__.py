@@ -15,7 +15,8 @@ langgraph_writes_v2       one per pending write: the four ids, ``task_id``, ``ta
                           ``index``, ``channel``, ``value`` (stored)
 langgraph_blobs_v2        channel values, ``ref`` ``b-…``: ``value`` (stored), or ``chunks`` (a list
                           of ``c-…``) and ``length``
-langgraph_items_v2        ``c-…``: ``elements``, at most 32 of ``[e-…, payload length]``; and
+langgraph_items_v2        ``c-…``: ``elements``, up to 32 of ``[e-…, payload length]`` (full ones
+                          are gathered into chunks of 256 and 2,048); and
                           ``e-…``: one list element's ``value`` (stored)
 langgraph_parts_v2        ``p-…``: ``payload``, 256 KiB of a longer value
 langgraph_orders_v2       only for a checkpoint whose id sorts below its parent's (the clock

@@ -7,8 +7,8 @@ from typing import Any
 
 from naas_abi_sdk.document.types import Data
 from naas_abi_sdk.langgraph_documents.schema import (
-    CHUNK_BYTES,
     DOCUMENT_OVERHEAD,
+    LISTING_BYTES,
     PART_SIZE,
     READ_BUDGET,
     STORED_BYTES,
@@ -29,8 +29,10 @@ def references(document: Data) -> Iterator[Reference]:
         return
     for ref, length in document.get("elements", ()):
         yield ref, min(length, PART_SIZE) + DOCUMENT_OVERHEAD
-    for chunk in document.get("chunks", ()):
-        yield chunk, CHUNK_BYTES
+    chunks = document.get("chunks", ())
+    for chunk in chunks:
+        # Which of them are the long ones is not told; what all of them list together is.
+        yield chunk, document["length"] * LISTING_BYTES // len(chunks) + DOCUMENT_OVERHEAD
     for name in ("checkpoint", "metadata"):
         if name in document:
             yield from _parts(document[name])

@@ -21,7 +21,7 @@ from naas_abi_sdk.langgraph_documents.addresses import element_ref, part_refs
 from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.recall import KnownCheckpoint, KnownValue
 from naas_abi_sdk.langgraph_documents.recognising import fingerprint, listed_chunk
-from naas_abi_sdk.langgraph_documents.schema import CHUNK_SIZE, SCHEMA_VERSION
+from naas_abi_sdk.langgraph_documents.schema import SCHEMA_VERSION
 
 __all__ = [
     "StoredValues",
@@ -110,14 +110,15 @@ def recognise_loaded(
     for name, entry in document["channels"].items():
         chunks = stored[entry["blob"]].get("chunks", ()) if "blob" in entry else ()
         items = values[name].value if is_snapshot(values[name]) else values[name]
-        for number, ref in enumerate(chunks):
+        end = 0
+        for ref in chunks:
+            elements = stored[ref]["elements"]
+            start, end = end, end + len(elements)
             if memory.recogniser.knows(ref):
                 continue
-            start = number * CHUNK_SIZE
-            content = fingerprint(items[start : start + CHUNK_SIZE])
+            content = fingerprint(items[start:end])
             if content is not None:
-                listed = listed_chunk(stored[ref]["elements"])
-                memory.recogniser.learn(serializer, content, listed)
+                memory.recogniser.learn(serializer, content, listed_chunk(elements))
 
 
 def _channel_value(entry: Data, stored: StoredValues, memory: Memory) -> Any:

@@ -3,14 +3,15 @@
 A value is kept inline in the checkpoint document up to ``INLINE_LIMIT`` bytes, else as a blob. A
 list whose elements take more than that together becomes a blob that lists chunks of
 ``CHUNK_SIZE`` elements, each element a document of its own: appending one writes the element, the
-last chunk, a small blob, and the checkpoint. A delta channel's snapshot of a list is cut the same
+last chunk, a small blob, and the checkpoint. Full chunks are gathered into larger ones, so that the
+blob stays small however long the list. A delta channel's snapshot of a list is cut the same
 way, so that it shares its elements and chunks with the snapshot before. Payloads above
 ``PART_SIZE`` are split.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -36,6 +37,7 @@ from naas_abi_sdk.langgraph_documents.recognising import (
 from naas_abi_sdk.langgraph_documents.redaction import redact_secrets
 from naas_abi_sdk.langgraph_documents.schema import (
     CHUNK_SIZE,
+    GATHERED_SIZES,
     INLINE_LIMIT,
     PART_SIZE,
     SCHEMA_VERSION,
@@ -47,6 +49,10 @@ __all__ = ["Encoder", "Typed"]
 #: A serialized value: its kind in LangGraph's serializer, and its bytes.
 Typed = tuple[str, bytes]
 
+#: What a new chunk lists, the references and values of what is not known to be stored of it, and
+#: all that the rest references.
+_Elements = tuple[list[Listing], list[tuple[str, Typed]], frozenset[str]]
+
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
@@ -54,13 +60,13 @@ class _Chunk:
 
     Attributes:
         listed: What it lists.
-        typed: Its last elements, serialized: those that are not known to be stored.
+        fresh: References and serialized values of the elements not known to be stored.
         piece: All it references if it is stored as it is.
         base: What its other elements reference; all of it is stored.
     """
 
     listed: ListedChunk
-    typed: Sequence[Typed]
+    fresh: Sequence[tuple[str, Typed]]
     piece: frozenset[str] | None
     base: frozenset[str] = frozenset()
 
@@ -133,8 +139,8 @@ class Encoder:
         if type(items) is list:
             length = before.length if before else 0
             chunks = [
-                self._chunk(items[start : start + CHUNK_SIZE], place, start, length - start)
-                for start in range(0, len(items), CHUNK_SIZE)
+                self._chunk(items[start:end], place, start, length - start)
+                for start, end in _cuts(len(items))
             ]
             if sum(chunk.listed.size for chunk in chunks) > INLINE_LIMIT:
                 return self._list(chunks, len(items), version, snapshot=snapshot)
@@ -165,27 +171,49 @@ class Encoder:
         return KnownValue(version, {"blob": head}, pieces, length)
 
     def _chunk(self, values: list[Any], place: str, start: int, had: int) -> _Chunk:
+        """The chunk of ``values``, which begin at ``start``; the parent had the first ``had``."""
         content = fingerprint(values)
         if content is not None and (listed := self._recognised(content)) is not None:
             piece = self._known_piece(listed.ref)
             if piece is not None:
                 return _Chunk(listed, (), piece)
-        elements, base = self._grown_from(values[:had]) if 0 < had < len(values) else ((), None)
-        typed = [
-            self.typed(value, f"{place}[{at}]", plain=content is not None)
-            for at, value in enumerate(values[len(elements) :], start + len(elements))
-        ]
-        listed = listed_chunk([*elements, *map(_listing, typed)])
+        make = self._gathered if len(values) > CHUNK_SIZE else self._serialized
+        elements, fresh, base = make(values, place, start, had)
+        listed = listed_chunk(elements)
         if content is not None and self._writes_as is not None:
             self._memory.recogniser.learn(self._writes_as, content, listed)
-        return _Chunk(listed, typed, self._known_piece(listed.ref), base or frozenset())
+        return _Chunk(listed, fresh, self._known_piece(listed.ref), base)
 
-    def _grown_from(self, values: list[Any]) -> tuple[Sequence[Listing], frozenset[str] | None]:
+    def _gathered(self, values: list[Any], place: str, start: int, had: int) -> _Elements:
+        size = next(size for size in (*GATHERED_SIZES, CHUNK_SIZE) if size < len(values))
+        chunks = [
+            self._chunk(values[at : at + size], place, start + at, had - at)
+            for at in range(0, len(values), size)
+        ]
+        stored = (chunk.base if chunk.piece is None else chunk.piece for chunk in chunks)
+        return (
+            [element for chunk in chunks for element in chunk.listed.elements],
+            [fresh for chunk in chunks if chunk.piece is None for fresh in chunk.fresh],
+            frozenset().union(*stored) - {chunk.listed.ref for chunk in chunks},
+        )
+
+    def _serialized(self, values: list[Any], place: str, start: int, had: int) -> _Elements:
+        elements, base = self._grown_from(values[: max(0, had)] if had < len(values) else [])
+        plain = fingerprint(values[len(elements) :]) is not None
+        typed = [
+            self.typed(value, f"{place}[{at}]", plain=plain)
+            for at, value in enumerate(values[len(elements) :], start + len(elements))
+        ]
+        more = list(map(_listing, typed))
+        fresh = [(ref, value) for (ref, _), value in zip(more, typed, strict=True)]
+        return [*elements, *more], fresh, base
+
+    def _grown_from(self, values: list[Any]) -> tuple[Sequence[Listing], frozenset[str]]:
         """The elements of the stored chunk that ``values`` are, and what it references."""
-        content = fingerprint(values)
+        content = fingerprint(values) if values else None
         listed = None if content is None else self._recognised(content)
         piece = listed and self._known_piece(listed.ref)
-        return (listed.elements, piece - {listed.ref}) if listed and piece else ((), None)
+        return (listed.elements, piece - {listed.ref}) if listed and piece else ((), frozenset())
 
     def _recognised(self, content: bytes) -> ListedChunk | None:
         if self._writes_as is None:
@@ -204,8 +232,7 @@ class Encoder:
         if chunk.piece is not None:
             return ref, chunk.piece
         refs = {ref, *chunk.base}
-        fresh = chunk.listed.elements[len(chunk.listed.elements) - len(chunk.typed) :]
-        for (element, _), typed in zip(fresh, chunk.typed, strict=True):
+        for element, typed in chunk.fresh:
             stored, parts = self.stored(typed)
             self._keep(element, {"value": stored})
             refs.add(element)
@@ -232,6 +259,17 @@ class Encoder:
                 document_id(agent_id, thread_id, ref),
                 data | body,
             )
+
+
+def _cuts(length: int) -> Iterator[tuple[int, int]]:
+    """Where a list is cut: as many of the largest chunks as are full, then smaller ones."""
+    start = 0
+    for size in (*GATHERED_SIZES, CHUNK_SIZE):
+        while length - start >= size:
+            yield start, start + size
+            start += size
+    if start < length:
+        yield start, length
 
 
 def _listing(typed: Typed) -> Listing:

@@ -21,7 +21,7 @@ from xxhash import xxh3_128_digest
 
 from naas_abi_sdk.langgraph_documents._langgraph import is_message_type
 from naas_abi_sdk.langgraph_documents.addresses import chunk_ref
-from naas_abi_sdk.langgraph_documents.schema import RECOGNISED_CHUNKS
+from naas_abi_sdk.langgraph_documents.schema import RECOGNISED_ELEMENTS
 
 __all__ = ["ListedChunk", "Listing", "Recogniser", "fingerprint", "listed_chunk"]
 
@@ -96,12 +96,13 @@ class Recogniser:
     """The chunks a saver has seen, the least recently used forgotten first; thread-safe.
 
     Args:
-        capacity: Chunks to remember at most.
+        capacity: List elements to remember at most, over all chunks.
     """
 
-    def __init__(self, capacity: int = RECOGNISED_CHUNKS) -> None:
+    def __init__(self, capacity: int = RECOGNISED_ELEMENTS) -> None:
         self._capacity = capacity
         self._lock = Lock()
+        self._size = 0
         self._seen: OrderedDict[tuple[Hashable, bytes], ListedChunk] = OrderedDict()
         self._refs: dict[str, int] = {}
 
@@ -118,8 +119,9 @@ class Recogniser:
         with self._lock:
             self._forget(self._seen.pop((serializer, content), None))
             self._seen[serializer, content] = chunk
+            self._size += len(chunk.elements)
             self._refs[chunk.ref] = self._refs.get(chunk.ref, 0) + 1
-            while len(self._seen) > self._capacity:
+            while self._size > self._capacity and len(self._seen) > 1:
                 self._forget(self._seen.popitem(last=False)[1])
 
     def knows(self, ref: str) -> bool:
@@ -128,12 +130,13 @@ class Recogniser:
             return ref in self._refs
 
     def __len__(self) -> int:
-        """Chunks remembered."""
+        """List elements remembered."""
         with self._lock:
-            return len(self._seen)
+            return self._size
 
     def _forget(self, chunk: ListedChunk | None) -> None:
         if chunk is not None:
+            self._size -= len(chunk.elements)
             self._refs[chunk.ref] -= 1
             if not self._refs[chunk.ref]:
                 del self._refs[chunk.ref]

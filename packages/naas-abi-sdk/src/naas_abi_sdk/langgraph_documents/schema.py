@@ -13,15 +13,17 @@ __all__ = [
     "CHUNK_SIZE",
     "COLLECTIONS",
     "DOCUMENT_OVERHEAD",
+    "GATHERED_SIZES",
     "INLINE_LIMIT",
     "ITEMS",
     "KEPT_MESSAGES",
+    "LISTING_BYTES",
     "ORDERS",
     "PARTS",
     "PART_SIZE",
     "READ_BUDGET",
     "RECALL_CAPACITY",
-    "RECOGNISED_CHUNKS",
+    "RECOGNISED_ELEMENTS",
     "REDACTED_SECRET",
     "SCHEMA_VERSION",
     "STORED_BYTES",
@@ -44,14 +46,22 @@ INLINE_LIMIT: Final = 1024
 #: Elements one chunk of a list lists: an appended message rewrites at most this many references.
 CHUNK_SIZE: Final = 32
 
+#: Elements of the chunks that full chunks are gathered into, the largest first, so that what a
+#: list names stays short: 8,000 messages are 22 references at the most, not 250. Sixteen times
+#: fewer at each step would name up to twice as many, four times fewer would write more often.
+GATHERED_SIZES: Final = (2048, 256)
+
 #: Bytes that one read of values may be estimated at: a quarter of an 8 MiB broker limit.
 READ_BUDGET: Final = 2 * 1024 * 1024
 
 #: Bytes a document is estimated to cost beside its payload.
 DOCUMENT_OVERHEAD: Final = 4096
 
-#: Estimated bytes of a full chunk: 32 references of 100 bytes, and the overhead.
-CHUNK_BYTES: Final = CHUNK_SIZE * 100 + DOCUMENT_OVERHEAD
+#: Bytes that a reference in a chunk is estimated at.
+LISTING_BYTES: Final = 100
+
+#: Estimated bytes of a full chunk of 32 references.
+CHUNK_BYTES: Final = CHUNK_SIZE * LISTING_BYTES + DOCUMENT_OVERHEAD
 
 #: Estimated bytes of a document whose payload length is not known before it is read.
 STORED_BYTES: Final = PART_SIZE + DOCUMENT_OVERHEAD
@@ -59,8 +69,8 @@ STORED_BYTES: Final = PART_SIZE + DOCUMENT_OVERHEAD
 #: References a saver remembers as stored, over all threads: an estimated 40 MB at the most.
 RECALL_CAPACITY: Final = 200_000
 
-#: Chunks a saver recognises by content: 128,000 list elements, an estimated 30 MB at most.
-RECOGNISED_CHUNKS: Final = 4_000
+#: List elements of the chunks a saver recognises by content: an estimated 30 MB at most.
+RECOGNISED_ELEMENTS: Final = 128_000
 
 #: Bytes of value documents a saver keeps in memory so as not to read them again.
 VALUE_CACHE_BYTES: Final = 32 * 1024 * 1024
