@@ -24,7 +24,7 @@ from naas_abi_core.services.document.adapters.sqlite_files import (
 )
 from naas_abi_sdk.errors import DocumentStorageError
 
-__all__ = ["Connections"]
+__all__ = ["Connections", "Lending"]
 
 #: Connections kept open while nobody uses them; more are opened when more calls overlap.
 _KEPT: Final = 8
