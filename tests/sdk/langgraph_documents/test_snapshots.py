@@ -13,7 +13,12 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from naas_abi_sdk.document.types import Require
 from naas_abi_sdk.errors import CheckpointDamaged
 from naas_abi_sdk.langgraph_documents import BLOBS, CHECKPOINTS, CHUNK_SIZE, ITEMS, references
-from naas_abi_sdk.langgraph_documents.addresses import document_id, is_addressed, list_ref
+from naas_abi_sdk.langgraph_documents.addresses import (
+    document_id,
+    is_addressed,
+    list_ref,
+    snapshot_ref,
+)
 from naas_abi_sdk.langgraph_documents.deltas import delta_history
 from naas_abi_sdk.testing import MemoryDocuments
 from tests.support.checkpoints import (
@@ -108,6 +113,12 @@ def test_a_snapshot_is_stored_so_that_all_its_references_are_seen() -> None:
     # A reader that goes by chunks alone finds an address that is not a list's.
     assert blob["ref"] != list_ref(blob["chunks"])
     assert not is_addressed({name: blob[name] for name in blob.keys() - {"snapshot"}})
+
+
+def test_the_address_of_a_snapshot_never_changes() -> None:
+    assert snapshot_ref(["c-00", "c-01"]) == (
+        "b-3dffb0d0888ec524294c0adc704992e84d2fbf87251b8758763df77c65bdf044"
+    )
 
 
 @pytest.mark.parametrize("restarted", ["never", "before", "after its history was read"])

@@ -14,7 +14,8 @@ langgraph_checkpoints_v2  one per checkpoint: ``checkpoint_ns``, ``checkpoint_id
 langgraph_writes_v2       one per pending write: the four ids, ``task_id``, ``task_path``,
                           ``index``, ``channel``, ``value`` (stored)
 langgraph_blobs_v2        channel values, ``ref`` ``b-…``: ``value`` (stored), or ``chunks`` (a list
-                          of ``c-…``) and ``length``
+                          of ``c-…``) and ``length``; ``snapshot`` true where the list is a
+                          delta channel's
 langgraph_items_v2        ``c-…``: ``elements``, up to 32 of ``[e-…, payload length]`` (full ones
                           are gathered into chunks of 256 and 2,048); and
                           ``e-…``: one list element's ``value`` (stored)
@@ -27,6 +28,13 @@ A *stored value* is ``{"kind", "payload"}``: what LangGraph's serializer makes o
 ``{"kind", "size", "parts"}``. References are content addresses within the thread, so a value that
 did not change is not stored again, and appending a message stores the message, the last chunk, a
 small blob and the checkpoint.
+
+A delta channel (LangGraph 1.2 and later) has an entry only in a checkpoint with its *snapshot*; in
+between, its value is what the pending writes of the ancestors add to it (``deltas``). A snapshot of
+a list is stored as the list is, marked, under an address of its own: it shares elements and chunks
+with the snapshot before, a reader that does not know the mark reads the plain list, which LangGraph
+takes in a snapshot's place, and its sweep still sees every reference. A reader that checks
+addresses finds that it is none of a list's.
 
 **Why a stored checkpoint is always whole.** Values are stored before what references them, the
 checkpoint last, in one transaction where the store has them. A killed process leaves at most
