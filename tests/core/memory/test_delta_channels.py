@@ -15,6 +15,7 @@ from langgraph.types import Send
 from naas_abi_core.services.agent.memory.saver import DocumentCheckpointSaver
 from naas_abi_core.services.document.adapters.sqlite import SQLiteDocuments
 from naas_abi_core.services.document.service import DocumentService
+from naas_abi_sdk.langgraph_documents import BLOBS, ITEMS
 
 pytestmark = pytest.mark.skipif(
     tuple(map(int, version("langgraph").split(".")[:2])) < (1, 2),
@@ -77,6 +78,19 @@ def test_delta_and_plain_agree_after_every_reload(
     values = build(adapter, state).get_state(THREAD).values
     assert values["delta"] == values["plain"]
     assert len(values["delta"]) == 24
+
+
+def test_snapshots_of_a_long_list_share_its_elements(adapter: SQLiteDocuments) -> None:
+    graph = build(adapter, delta_state(snapshot_frequency=4))
+    for number in range(10):
+        graph.invoke(say(f"question {number} " + "q" * 500), THREAD)
+    reloaded = build(adapter, delta_state(snapshot_frequency=4)).get_state(THREAD).values
+    assert reloaded["delta"] == reloaded["plain"]
+    items = [document.data for document in DocumentService(adapter, "n").iterate(ITEMS)]
+    elements = [data for data in items if "value" in data]
+    assert len(elements) == len({data["ref"] for data in elements}) == len(reloaded["delta"])
+    blobs = [document.data for document in DocumentService(adapter, "n").iterate(BLOBS)]
+    assert sum("snapshot" in data for data in blobs) >= 4
 
 
 def test_a_fork_holds_nothing_of_the_branch_it_left(adapter: SQLiteDocuments) -> None:
