@@ -49,6 +49,15 @@ QUERIES = [
             "where": [*MINE, Predicate("ref", "in", [f"p{n}" for n in range(500)])],
             "limit": 500,
         },
+        ["SEARCH d_2 USING INDEX d_2_u_0_1_2 (k0=? AND k1=? AND k2=?)"],
+    ),
+    (
+        "some of more references than a page holds",
+        {
+            "collection": "blobs",
+            "where": [*MINE, Predicate("ref", "in", [f"p{n}" for n in range(500)])],
+            "limit": 499,
+        },
         [
             "SEARCH d_2 USING INDEX d_2_u_0_1_2 (k0=? AND k1=? AND k2=?)",
             "USE TEMP B-TREE FOR ORDER BY",

@@ -92,10 +92,9 @@ def test_a_deleted_thread_is_not_served() -> None:
 def test_the_least_recently_used_goes_first_and_sizes_add_up() -> None:
     cache = ValueCache(capacity=5_000)
     cache.keep("t", [element("e-1", 1000), element("e-2", 1000)])
-    assert cache.get("t", "e-1") == element("e-1", 1000)
+    assert cache.found("t", ["e-1"]) == {"e-1": element("e-1", 1000)}
     cache.keep("t", [element("e-3", 1000)])
-    assert cache.get("t", "e-2") is None
-    assert cache.get("t", "e-1") is not None
+    assert list(cache.found("t", ["e-2", "e-3", "e-1"])) == ["e-3", "e-1"]
     cache.keep("t", [element("e-1", 1000), {"ref": "c-1", "elements": [["e-1", 3]]}])
     cache.keep(
         "other", [{"ref": "p-1.0", "payload": b"x" * 500}, {"ref": "b-1", "chunks": ["c-1"]}]

@@ -127,8 +127,8 @@ def encode(data: Data) -> Encoded:
 def decode(text: str, payload: bytes) -> Data:
     """The data of an :class:`Encoded`; raises ValueError if it is damaged."""
     data: Data = _decoder.raw_decode(text)[0]
-    # Tags and escaped keys all show as `"$`; most documents have neither and need no walk.
-    return _untag_stored(data, payload) if '"$' in text else data
+    # Tags and escaped keys all show as `"$`: a document that has neither needs no walk.
+    return _untag_stored(data, payload, text) if '"$' in text else data
 
 
 def decode_fields(text: str, names: Iterable[str], read_payload: Callable[[], bytes]) -> Data:
@@ -144,7 +144,7 @@ def decode_fields(text: str, names: Iterable[str], read_payload: Callable[[], by
             some[key] = stored[key]
     if '"$' not in text:
         return some
-    return _untag_stored(some, read_payload() if _refers_to_bytes(some) else b"")
+    return _untag_stored(some, read_payload() if _refers_to_bytes(some) else b"", text)
 
 
 def holds_bytes(text: str) -> bool:
@@ -172,7 +172,7 @@ def from_json_text(text: str) -> Data:
         if not isinstance(data, dict):
             message = "a document must be a JSON object"
             raise InvalidArgument(message)
-        untagged: Data = _untag(data, None)
+        untagged: Data = _unescape(_untag_object(data, None))
     except InvalidArgument:
         raise
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
@@ -352,38 +352,50 @@ def _located(root: str, refusal: _Refused) -> str:
     return f"{path}: {refusal}"
 
 
-def _untag_stored(data: Data, payload: bytes) -> Data:
+def _untag_stored(data: Data, payload: bytes, text: str) -> Data:
     try:
-        untagged: Data = _untag(data, payload)
+        untagged: Data = _untag_object(data, payload)
     except (KeyError, TypeError) as error:
         message = f"malformed tag: {error!r}"
         raise ValueError(message) from error
-    return untagged
+    return _unescape(untagged) if '"$$' in text else untagged
 
 
-def _untag(value: Any, payload: bytes | None) -> Any:
-    kind = type(value)
-    if kind is dict:
-        return _untag_object(value, payload)
-    if kind is list:
-        return [_untag(item, payload) for item in value]
-    return value
+# What the parser made is nobody else's, so tags are replaced in it.
 
 
 def _untag_object(value: dict[str, Any], payload: bytes | None) -> Any:
-    if payload is not None and _PART in value:
+    if _PART in value and payload is not None:
         return _part(value[_PART], payload)
     tag = value.get(_TAG)
     if tag == "bytes":
         return b64decode(value[_VALUE], validate=True)
     if tag == "datetime":
         return _read_datetime(value[_VALUE])
-    result = {}
-    for key, item in value.items():
+    _untag_items(value, value.items(), payload)
+    return value
+
+
+def _untag_items(of: Any, items: Iterable[tuple[Any, Any]], payload: bytes | None) -> None:
+    """Replace what is tagged in an object or array, given its items."""
+    for key, item in items:
         kind = type(item)
-        plain = item if kind is not dict and kind is not list else _untag(item, payload)
-        result[key[1:] if key[:2] == "$$" else key] = plain
-    return result
+        if kind is dict:
+            if _PART in item or _TAG in item:
+                of[key] = _untag_object(item, payload)
+            else:
+                _untag_items(item, item.items(), payload)
+        elif kind is list:
+            _untag_items(item, enumerate(item), payload)
+
+
+def _unescape(value: Any) -> Any:
+    kind = type(value)
+    if kind is dict:
+        return {key[1:] if key[:2] == "$$" else key: _unescape(item) for key, item in value.items()}
+    if kind is list:
+        return [_unescape(item) for item in value]
+    return value
 
 
 def _portable_int(text: str) -> int | float:

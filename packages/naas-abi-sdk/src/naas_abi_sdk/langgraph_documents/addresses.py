@@ -17,6 +17,7 @@ __all__ = [
     "document_id",
     "element_ref",
     "is_addressed",
+    "is_element",
     "list_ref",
     "part_refs",
     "snapshot_ref",
@@ -62,6 +63,18 @@ def part_refs(payload: bytes, count: int) -> list[str]:
     """The addresses of the ``count`` slices of a long payload."""
     digest = sha256(payload).hexdigest()
     return [f"p-{digest}.{index}" for index in range(count)]
+
+
+def is_element(data: Mapping[str, Any]) -> bool:
+    """Whether a value document is an element that holds what its reference says, all by itself.
+
+    It then references nothing. Most documents of a conversation are such.
+    """
+    try:
+        value = data["value"]
+        return bool(data["ref"] == element_ref(value["kind"], value["payload"]))
+    except (AttributeError, KeyError, TypeError):
+        return False
 
 
 def is_addressed(data: Mapping[str, Any]) -> bool:

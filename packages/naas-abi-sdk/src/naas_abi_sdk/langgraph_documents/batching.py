@@ -22,13 +22,19 @@ __all__ = ["Reference", "batches", "references"]
 Reference = tuple[str, int]
 
 
-def references(document: Data) -> Iterator[Reference]:
+def references(document: Data) -> Iterable[Reference]:
     """What a checkpoint, pending write, blob, chunk or element references directly, in order."""
-    if "value" in document:  # first, as it is by far the most frequent
-        yield from _parts(document["value"])
-        return
-    for ref, length in document.get("elements", ()):
-        yield ref, min(length, PART_SIZE) + DOCUMENT_OVERHEAD
+    if "elements" in document:  # first, as these are by far the most
+        return [
+            (ref, min(length, PART_SIZE) + DOCUMENT_OVERHEAD)
+            for ref, length in document["elements"]
+        ]
+    if "value" in document:
+        return _parts(document["value"])
+    return _of_root(document)
+
+
+def _of_root(document: Data) -> Iterator[Reference]:
     chunks = document.get("chunks", ())
     for chunk in chunks:
         # Which of them are the long ones is not told; what all of them list together is.
@@ -43,9 +49,8 @@ def references(document: Data) -> Iterator[Reference]:
             yield from _parts(entry["value"])
 
 
-def _parts(stored: dict[str, Any]) -> Iterator[Reference]:
-    for ref in stored.get("parts", ()):
-        yield ref, STORED_BYTES
+def _parts(stored: dict[str, Any]) -> list[Reference]:
+    return [(ref, STORED_BYTES) for ref in stored.get("parts", ())]
 
 
 def batches(wanted: Iterable[Reference]) -> list[tuple[str, list[str]]]:

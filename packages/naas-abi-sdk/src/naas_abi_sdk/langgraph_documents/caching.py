@@ -8,14 +8,15 @@ reads only what others added to it.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from threading import Lock
 from typing import Final, final
 
 from naas_abi_sdk.document.types import Data
 from naas_abi_sdk.langgraph_documents.schema import VALUE_CACHE_BYTES
 
-__all__ = ["ThreadValues", "ValueCache"]
+__all__ = ["AtHand", "ThreadValues", "ValueCache"]
 
 #: What a small document is estimated to take in memory beside its payload.
 _OVERHEAD: Final = 1_200
@@ -43,14 +44,16 @@ class ValueCache:
         """The documents of one thread."""
         return ThreadValues(self, thread_id)
 
-    def get(self, thread_id: str, ref: str) -> Data | None:
-        """A document, if it is kept."""
-        key = (thread_id, ref)
+    def found(self, thread_id: str, refs: Iterable[str]) -> dict[str, Data]:
+        """Those of the documents that are kept, by reference, in the order asked."""
+        found = {}
         with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-            return found
+            for ref in refs:
+                key = (thread_id, ref)
+                if (document := self._kept.get(key)) is not None:
+                    self._kept.move_to_end(key)
+                    found[ref] = document
+        return found
 
     def keep(self, thread_id: str, documents: Iterable[Data]) -> None:
         """Keep documents; they must not be changed afterwards."""
@@ -79,12 +82,25 @@ class ThreadValues:
         self._cache = cache
         self._thread_id = thread_id
 
-    def get(self, ref: str) -> Data | None:
-        """A document, if it is kept."""
-        return self._cache.get(self._thread_id, ref)
+    def found(self, refs: Iterable[str]) -> dict[str, Data]:
+        """Those of the documents that are kept, by reference, in the order asked."""
+        return self._cache.found(self._thread_id, refs)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AtHand:
+    """Value documents that another read has reached, by reference."""
+
+    documents: Mapping[str, Data]
+
+    def found(self, refs: Iterable[str]) -> dict[str, Data]:
+        """Those of the documents that were reached, by reference, in the order asked."""
+        return {ref: self.documents[ref] for ref in refs if ref in self.documents}
 
 
 def _size(data: Data) -> int:
-    stored = data if "payload" in data else data.get("value", {})
+    if (value := data.get("value")) is not None:
+        return _OVERHEAD + len(value.get("payload", b""))
     listed = data.get("elements") or data.get("chunks") or ()
-    return _OVERHEAD + len(stored.get("payload", b"")) + _LISTED * len(listed)
+    return _OVERHEAD + len(data.get("payload", b"")) + _LISTED * len(listed)

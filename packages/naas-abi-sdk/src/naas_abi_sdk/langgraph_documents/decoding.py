@@ -20,7 +20,7 @@ from naas_abi_sdk.langgraph_documents._langgraph import (
 from naas_abi_sdk.langgraph_documents.addresses import element_ref, part_refs
 from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.recall import KnownCheckpoint, KnownValue
-from naas_abi_sdk.langgraph_documents.recognising import fingerprint, listed_chunk
+from naas_abi_sdk.langgraph_documents.recognising import ListedChunk, fingerprint
 from naas_abi_sdk.langgraph_documents.schema import SCHEMA_VERSION
 
 __all__ = [
@@ -118,7 +118,9 @@ def recognise_loaded(
                 continue
             content = fingerprint(items[start:end])
             if content is not None:
-                memory.recogniser.learn(serializer, content, listed_chunk(elements))
+                # What they are addressed by was checked when they were read.
+                listed = ListedChunk(ref, elements, sum(length for _, length in elements))
+                memory.recogniser.learn(serializer, content, listed)
 
 
 def _channel_value(entry: Data, stored: StoredValues, memory: Memory) -> Any:
@@ -128,11 +130,13 @@ def _channel_value(entry: Data, stored: StoredValues, memory: Memory) -> Any:
     if "chunks" not in blob:
         return value_of(blob["value"], stored, memory.serde)
     refs = [ref for chunk in blob["chunks"] for ref, _ in _document(chunk, stored)["elements"]]
-    items = memory.revival.load(
-        memory.serde,
-        refs,
-        lambda ref: value_of(_document(ref, stored)["value"], stored, memory.serde),
-    )
+    loads = memory.serde.loads_typed
+
+    def deserialize(ref: str) -> Any:
+        value = _document(ref, stored)["value"]
+        return loads((value["kind"], _payload(value, stored)))
+
+    items = memory.revival.load(memory.serde, refs, deserialize)
     if len(items) != blob["length"]:
         message = f"list {entry['blob']!r} has {len(items)} elements, {blob['length']} were stored"
         raise CheckpointDamaged(message)
@@ -172,11 +176,9 @@ def _length(entry: Data, stored: StoredValues) -> int:
 
 
 def _below(chunk: str, stored: StoredValues) -> list[str]:
-    refs = [chunk]
-    for element, _ in stored[chunk]["elements"]:
-        refs.append(element)
-        refs.extend(stored[element]["value"].get("parts", ()))
-    return refs
+    elements = [element for element, _ in stored[chunk]["elements"]]
+    values = [stored[element]["value"] for element in elements]
+    return [chunk, *elements, *(ref for value in values for ref in value.get("parts", ()))]
 
 
 def _document(ref: str, stored: StoredValues) -> Data:

@@ -36,6 +36,7 @@ from naas_abi_sdk.langgraph_documents._langgraph import (
 )
 from naas_abi_sdk.langgraph_documents.addresses import document_id
 from naas_abi_sdk.langgraph_documents.batching import references
+from naas_abi_sdk.langgraph_documents.caching import AtHand
 from naas_abi_sdk.langgraph_documents.configuring import Address, address, configurable, thread_text
 from naas_abi_sdk.langgraph_documents.decoding import (
     StoredValues,
@@ -392,7 +393,7 @@ def _tuples(
         roots = [document.data for document in found]
         also = [_writes(_of_checkpoints(memory, thread_id, roots))]
         reached = yield from read_values(
-            memory.agent_id, thread_id, roots, cached.get(thread_id, {}), also
+            memory.agent_id, thread_id, roots, AtHand(cached.get(thread_id, {})), also
         )
         values[thread_id] = reached.values
         for write in reached.also[0]:
@@ -414,7 +415,7 @@ def _metadata_matches(memory: Memory, data: Data, wanted: Mapping[str, Any]) -> 
     if not wanted:
         return True
     only = {"metadata": data["metadata"]}
-    reached = yield from read_values(memory.agent_id, data["thread_id"], [only], {})
+    reached = yield from read_values(memory.agent_id, data["thread_id"], [only], AtHand({}))
     return metadata_matches(value_of(data["metadata"], reached.values, memory.serde), wanted)
 
 

@@ -6,14 +6,13 @@ written to is reading an empty thread.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from naas_abi_sdk.document.commands import Find, Operation, Read, find, together
 from naas_abi_sdk.document.types import Data, Document, Page, Predicate
 from naas_abi_sdk.errors import CollectionNotFound
-from naas_abi_sdk.langgraph_documents.addresses import is_addressed
+from naas_abi_sdk.langgraph_documents.addresses import is_addressed, is_element
 from naas_abi_sdk.langgraph_documents.batching import Reference, batches, references
 
 __all__ = ["Kept", "Reached", "equals", "find_all", "pages", "read_together", "read_values"]
@@ -22,10 +21,10 @@ _EMPTY = Page(())
 
 
 class Kept(Protocol):
-    """Value documents at hand, by reference: a dict, or a saver's cache."""
+    """Value documents at hand: those of another read, or a saver's cache."""
 
-    def get(self, ref: str, /) -> Data | None:
-        """A document, None if it is not at hand."""
+    def found(self, refs: Iterable[str]) -> Mapping[str, Data]:
+        """Those of the documents that are at hand, by reference, in the order asked."""
 
 
 def equals(**fields: str) -> tuple[Predicate, ...]:
@@ -120,31 +119,44 @@ def read_values(
         found = yield from find_all([*waiting, *queries])
         answers.extend(found[: len(waiting)])
         fresh = [document.data for documents in found for document in documents]
-        values = [data for data in fresh if "ref" in data and is_addressed(data)]
-        reached.update((data["ref"], data) for data in values)
-        read.extend(values)
-        others = [data for data in fresh if "ref" not in data and follows(data)]
-        level = _unread([*others, *values], cached, reached, asked)
+        elements, others = _apart(fresh)
+        values = [data for data in others if "ref" in data and is_addressed(data)]
+        for data in (*elements, *values):
+            reached[data["ref"]] = data
+            read.append(data)
+        roots = [data for data in others if "ref" not in data and follows(data)]
+        level = _unread([*roots, *values], cached, reached, asked)
         waiting = []
     return Reached(reached, read, answers)
+
+
+def _apart(documents: Sequence[Data]) -> tuple[list[Data], list[Data]]:
+    """Those documents that are elements, which reference nothing, and the others."""
+    elements: list[Data] = []
+    others: list[Data] = []
+    for data in documents:
+        (elements if is_element(data) else others).append(data)
+    return elements, others
 
 
 def _unread(
     roots: Sequence[Data], cached: Kept, reached: dict[str, Data], asked: set[str]
 ) -> list[Reference]:
     unread: list[Reference] = []
-    pending = deque(roots)
+    pending = roots
     while pending:
-        for ref, size in references(pending.popleft()):
-            if ref in asked:
-                continue
-            asked.add(ref)
-            if (document := cached.get(ref)) is None:
-                unread.append((ref, size))
-            else:
-                reached[ref] = document
-                if ref[0] != "e" or "parts" in document["value"]:  # others end here
-                    pending.append(document)
+        sizes = {
+            ref: size for root in pending for ref, size in references(root) if ref not in asked
+        }
+        asked.update(sizes)
+        found = cached.found(sizes)
+        reached.update(found)
+        unread += [(ref, size) for ref, size in sizes.items() if ref not in found]
+        pending = [
+            document
+            for ref, document in found.items()
+            if ref[0] != "e" or "parts" in document["value"]  # others end here
+        ]
     return unread
 
 

@@ -17,7 +17,7 @@ from naas_abi_core.services.document.adapters.postgresql_sessions import Session
 from naas_abi_core.services.document.adapters.sql.finding import Plan, Segment, plan
 from naas_abi_core.services.document.adapters.sql.grouping import Grouper
 from naas_abi_core.services.document.adapters.sql.layout import Layout
-from naas_abi_core.services.document.adapters.sql.reading import Reader
+from naas_abi_core.services.document.adapters.sql.reading import Reader, few_columns, page_of_few
 from naas_abi_sdk.document.grouping import GroupQuery
 from naas_abi_sdk.document.paging import Query, assemble
 from naas_abi_sdk.document.types import GroupPage, Page
@@ -38,6 +38,10 @@ class _NotAtOnce(Exception):
 def read_page(session: Session, layout: Layout, query: Query) -> Page:
     """One page of a query."""
     found = plan(query, layout)
+    if found.few:
+        columns = few_columns(layout.dialect)
+        rows = session.single(layout.select(columns, found.where), found.conditions.parameters)
+        return page_of_few(rows, layout.dialect)
     page = None
     if found.segments and not found.conditions.rest:
         page = _read_at_once(session, layout, query, found)

@@ -23,8 +23,10 @@ from naas_abi_core.services.document.adapters.sql.reading import (
     DOCUMENT_COLUMNS,
     Reader,
     document_of,
+    few_columns,
     instant,
     microseconds,
+    page_of_few,
 )
 from naas_abi_core.services.document.adapters.sql.writing import (
     Prepared,
@@ -196,7 +198,12 @@ class SQLiteDocuments:
         )
 
         def page(connection: sqlite3.Connection, layout: Layout) -> Page:
-            reader = Reader(connection.execute, layout, query, plan(query, layout))
+            found = plan(query, layout)
+            if found.few:
+                sql = layout.select(few_columns(layout.dialect), found.where)
+                rows = connection.execute(sql, found.conditions.parameters).fetchall()
+                return page_of_few(rows, layout.dialect)
+            reader = Reader(connection.execute, layout, query, found)
             with closing(reader.entries()) as entries:
                 return assemble(entries, query)
 

@@ -8,11 +8,16 @@ carry whole documents through its sorter, so only row numbers are sorted, and do
 fetched by them.
 
 An order that no key column decides is found in Python (``segments`` is None).
+
+Whole documents that surely fit on a page, because a unique index holds no more that the conditions
+allow, are *few*: the database needs to order and count nothing, so they are read as they come and
+sorted in Python.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Final
 
 from naas_abi_core.services.document.adapters.sql.layout import Layout
@@ -63,11 +68,13 @@ class Plan:
         conditions: Its predicates.
         segments: In order; None if Python has to find the order.
         where: ``WHERE ...`` of the conditions alone, or nothing.
+        few: Whether all that ``where`` finds is the page.
     """
 
     conditions: Conditions
     segments: tuple[Segment, ...] | None
     where: str
+    few: bool = False
 
 
 def plan(query: Query, layout: Layout, *, in_python: bool = False) -> Plan:
@@ -85,7 +92,20 @@ def plan(query: Query, layout: Layout, *, in_python: bool = False) -> Plan:
         segments = _by_key(query, layout, conditions)
     else:
         segments = None
-    return Plan(conditions, segments, where)
+    return Plan(conditions, segments, where, few=_finds_few(query, layout, conditions))
+
+
+def _finds_few(query: Query, layout: Layout, conditions: Conditions) -> bool:
+    is_plain = query.after is None and query.order_by is None and query.fields is None
+    if not is_plain or query.max_bytes is not None or conditions.rest:
+        return False
+    choices = conditions.choices
+    return any(
+        index.unique
+        and choices.keys() >= set(index.fields)
+        and prod(choices[field] for field in index.fields) <= query.limit
+        for index in layout.indexes
+    )
 
 
 def _is_whole(place: Place | None, layout: Layout) -> bool:

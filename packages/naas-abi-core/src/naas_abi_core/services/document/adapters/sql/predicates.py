@@ -32,6 +32,7 @@ class Conditions:
         constrained: Fields the clauses are about.
         keyed: Those of them that only documents with a key meet.
         pinned: Those of them that the clauses fix to one value.
+        choices: How many values the clauses leave to each field that they leave only some.
     """
 
     clauses: tuple[str, ...]
@@ -40,6 +41,7 @@ class Conditions:
     constrained: frozenset[str]
     keyed: frozenset[str]
     pinned: frozenset[str]
+    choices: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ def compile_conditions(
     constrained: set[str] = set()
     keyed: set[str] = set()
     pinned: set[str] = set()
+    choices: dict[str, int] = {}
     for predicate in where:
         column = columns.get(predicate.field)
         if column is None:
@@ -77,6 +80,9 @@ def compile_conditions(
         keyed.add(predicate.field)
         if predicate.operator == "eq":
             pinned.add(predicate.field)
+            choices[predicate.field] = 1
+        elif predicate.operator == "in":
+            choices.setdefault(predicate.field, len(predicate.value))
     return Conditions(
         tuple(clauses),
         tuple(parameters),
@@ -84,6 +90,7 @@ def compile_conditions(
         frozenset(constrained),
         frozenset(keyed),
         frozenset(pinned),
+        choices,
     )
 
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from itertools import islice
+from operator import attrgetter
 from typing import Any, Final, Protocol, TypeAlias, final
 
+from naas_abi_core.services.document.adapters.sql.dialect import Dialect
 from naas_abi_core.services.document.adapters.sql.finding import Plan, Segment
 from naas_abi_core.services.document.adapters.sql.layout import Layout
 from naas_abi_sdk.document.encoding import decode, decode_fields, holds_bytes
@@ -23,7 +26,7 @@ from naas_abi_sdk.document.matching import (
     sort_parts,
 )
 from naas_abi_sdk.document.paging import Entry, Query, project, select
-from naas_abi_sdk.document.types import Data, Document
+from naas_abi_sdk.document.types import Data, Document, Page
 
 __all__ = [
     "DOCUMENT_COLUMNS",
@@ -31,13 +34,16 @@ __all__ = [
     "Reader",
     "Rows",
     "document_of",
+    "few_columns",
     "instant",
     "microseconds",
+    "page_of_few",
 ]
 
 #: What :func:`document_of` makes a document of.
 DOCUMENT_COLUMNS: Final = "version, created_at, updated_at, data, payload"
 
+_ID: Final = attrgetter("id")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND: Final = timedelta(microseconds=1)
 #: Canonical size of a document of which no field is asked for.
@@ -63,6 +69,7 @@ class Rows(Protocol):
 Execute: TypeAlias = Callable[[str, Sequence[Any]], Rows]
 
 
+@lru_cache(maxsize=1024)  # what one put stored has one time
 def instant(microseconds: int) -> datetime:
     """The time that is stored as microseconds since 1970."""
     return _EPOCH + microseconds * _MICROSECOND
@@ -78,6 +85,17 @@ def document_of(id_: str, row: Sequence[Any]) -> Document:
     version, created_at, updated_at, text, payload = row
     data = decode(text, payload or b"")
     return Document(id_, data, instant(created_at), instant(updated_at), version)
+
+
+def few_columns(dialect: Dialect) -> str:
+    """What :func:`page_of_few` takes rows of."""
+    return f"{dialect.id}, {DOCUMENT_COLUMNS}"
+
+
+def page_of_few(rows: Iterable[Sequence[Any]], dialect: Dialect) -> Page:
+    """The page of a plan that finds few."""
+    found = [document_of(dialect.whole_id(id_), columns) for id_, *columns in rows]
+    return Page(tuple(sorted(found, key=_ID)))
 
 
 @final
