@@ -7,9 +7,10 @@ and processes may use a file; readers never wait, writers queue for at most ``ti
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timezone
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TypeVar, final
@@ -277,12 +278,24 @@ class SQLiteDocuments:
         while True:
             layouts = self._layouts(namespace, {item.write.collection for item in prepared})
             rows = [row_of(item, layouts[item.write.collection]) for item in prepared]
-            with self._connections.writing() as connection:
-                if self._catalog.is_current(connection, layouts.values()):
-                    return perform(Writer(connection, microseconds(self._clock())), rows)
+            done = self._connections.commit(partial(self._perform, layouts, rows, perform))
+            if done is not None:
+                return done[0]
             # A collection was declared or dropped meanwhile: the rows may lack a key.
             for name in layouts:
                 self._catalog.forget(namespace, name)
+
+    def _perform(
+        self,
+        layouts: Mapping[str, Layout],
+        rows: Sequence[Row],
+        perform: Callable[[Writer, Sequence[Row]], R],
+        connection: sqlite3.Connection,
+    ) -> tuple[R] | None:
+        """What ``perform`` returns, or None if ``layouts`` are no longer those of the file."""
+        if not self._catalog.is_current(connection, layouts.values()):
+            return None
+        return (perform(Writer(connection, microseconds(self._clock())), rows),)
 
     def _layouts(self, namespace: str, names: Iterable[str]) -> dict[str, Layout]:
         known = {name: self._catalog.known(namespace, name) for name in names}

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from threading import Condition, Lock
 from types import TracebackType
-from typing import Final, final
+from typing import Final, TypeVar, final
 from weakref import WeakSet
 
 from naas_abi_core.services.document.adapters.sql.turnstile import Turnstile
+from naas_abi_core.services.document.adapters.sqlite_committing import Committer, Crowded
 from naas_abi_core.services.document.adapters.sqlite_files import (
     connect,
     create_file,
@@ -25,6 +27,8 @@ from naas_abi_core.services.document.adapters.sqlite_files import (
 from naas_abi_sdk.errors import DocumentStorageError
 
 __all__ = ["Connections", "Lending"]
+
+R = TypeVar("R")
 
 #: Connections kept open while nobody uses them; more are opened when more calls overlap.
 _KEPT: Final = 8
@@ -41,6 +45,7 @@ class _Process:
         self.lock: Final = Lock()
         self.all_idle: Final = Condition(self.lock)
         self.writers: Final = Turnstile()
+        self.committer: Final = Committer()
         # The last one given back is lent first: its caches are the warmest.
         self.idle: Final[list[sqlite3.Connection]] = []
         self.lent = 0
@@ -137,6 +142,24 @@ class Connections:
         """
         return Lending(self, _BEGIN_WRITING)
 
+    def commit(self, perform: Callable[[sqlite3.Connection], R]) -> R:
+        """Perform writes in a transaction, shared with other threads that write at this moment."""
+        try:
+            return self.current().committer.commit(perform, self.writing, self.timeout)
+        except Crowded:
+            raise self.crowded() from None
+        except Exception as error:
+            raise_wrapped(self.path, self.timeout, error)
+            raise
+
+    def crowded(self) -> DocumentStorageError:
+        """What to say when other threads wrote all the time."""
+        message = (
+            f"document file {self.path}: other threads of this process kept writing for "
+            f"{self.timeout:g} s; raise the timeout or write less at once"
+        )
+        return DocumentStorageError(message)
+
     def close(self) -> None:
         """Close every connection: idle ones now, others at the end of the call they are in."""
         process = self.current()
@@ -199,11 +222,7 @@ class Lending:
         connections = self._connections
         process = self._process = connections.current()
         if self._begin is _BEGIN_WRITING and not process.writers.enter(connections.timeout):
-            message = (
-                f"document file {connections.path}: other threads of this process kept writing for "
-                f"{connections.timeout:g} s; raise the timeout or write less at once"
-            )
-            raise DocumentStorageError(message)
+            raise connections.crowded()
         try:
             connection = self._connection = connections.take(process)
         except BaseException as error:
