@@ -19,6 +19,7 @@ check: ## All a change must pass besides tests; changes nothing
 	$(RUN) zizmor --offline --quiet .github/workflows
 	$(RUN) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(RUN) python -m tools.check_history
+	$(RUN) python -m tools.generate_protos --check
 	$(RUN) python -m tools.generate_docs --check
 	$(RUN) python -m tools.check_docs
 
@@ -57,7 +58,8 @@ fix: ## Mend what can be mended by itself
 	$(RUFF) --fix
 	$(RUN) ruff format
 
-generate: ## Write what is derived from code
+generate: ## Write what is derived from code, and the code of the wire contract
+	$(RUN) python -m tools.generate_protos
 	$(RUN) python -m tools.generate_docs
 
 docs: ## Links reach a file, code blocks parse, derived pages are current

@@ -1,0 +1,1 @@
+"""What every service shares: the context of a call and its error."""

@@ -1,0 +1,1 @@
+"""Messages above the size the broker lets pass."""
