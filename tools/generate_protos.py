@@ -28,7 +28,7 @@ _POOL_IMPORT: Final = "from google.protobuf import descriptor_pool as _descripto
 _OWN_POOL: Final = "_pool()"
 _OWN_IMPORT: Final = "from naas_abi_sdk.proto import pool as _pool"
 
-_HEAD: Final = "# Generated from the .proto file beside it by `make generate`. Edit that file instead.\n"
+_HEAD: Final = "# Generated from the .proto file beside it by `make generate`; edit that file.\n"
 
 
 def generated() -> dict[Path, str]:
@@ -48,6 +48,10 @@ def _adapted(file: Path) -> str:
             message = f"{file.name} does not name the default pool where it used to"
             raise SystemExit(message)
         text = text.replace(_DEFAULT_POOL, _OWN_POOL).replace(_POOL_IMPORT, _OWN_IMPORT)
+    else:
+        # The compiler's stubs leave the mapping's types out, which strict checking refuses.
+        text = text.replace("_Mapping]", "_Mapping[_Any, _Any]]")
+        text = text.replace("from typing import ", "from typing import Any as _Any, ", 1)
     return _HEAD + text
 
 

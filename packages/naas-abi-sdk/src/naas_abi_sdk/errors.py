@@ -11,12 +11,19 @@
     │   ├── UniqueViolation
     │   ├── DocumentStorageError
     │   └── DocumentAdapterError
-    └── CheckpointError
-        ├── InvalidCheckpointConfig    (also a ValueError)
-        ├── ValueNotStorable
-        ├── CheckpointConflict
-        ├── CheckpointDamaged
-        └── ThreadBusy
+    ├── CheckpointError
+    │   ├── InvalidCheckpointConfig    (also a ValueError)
+    │   ├── ValueNotStorable
+    │   ├── CheckpointConflict
+    │   ├── CheckpointDamaged
+    │   └── ThreadBusy
+    └── TransportError
+        ├── Unauthenticated
+        ├── PermissionDenied           (also a PermissionError)
+        ├── PayloadTooLarge
+        ├── Unavailable
+        ├── DeadlineExceeded           (also a TimeoutError)
+        └── RPCError
 
 ``code`` is the name an error has on the wire. A class without one of its own is
 never sent: it is raised and handled on one side.
@@ -24,7 +31,7 @@ never sent: it is raised and handled on one side.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from functools import cache
 
 __all__ = [
     "ABIError",
@@ -32,23 +39,31 @@ __all__ = [
     "CheckpointDamaged",
     "CheckpointError",
     "CollectionNotFound",
+    "DeadlineExceeded",
     "DocumentAdapterError",
     "DocumentError",
     "DocumentNotFound",
     "DocumentStorageError",
     "InvalidArgument",
     "InvalidCheckpointConfig",
+    "PayloadTooLarge",
+    "PermissionDenied",
+    "RPCError",
     "ThreadBusy",
+    "TransportError",
+    "Unauthenticated",
+    "Unavailable",
     "UniqueViolation",
     "ValueNotStorable",
     "VersionConflict",
+    "error_named",
 ]
 
 
 class ABIError(Exception):
     """The root: catch it to handle anything this distribution raises on purpose."""
 
-    code: ClassVar[str] = "INTERNAL"
+    code: str = "INTERNAL"
 
 
 class DocumentError(ABIError):
@@ -119,3 +134,65 @@ class CheckpointDamaged(CheckpointError):
 
 class ThreadBusy(CheckpointError):
     """A thread kept being written while it was being deleted. Stop its writers and repeat."""
+
+
+class TransportError(ABIError):
+    """A call to another process was not answered as asked; its classes say why."""
+
+
+class Unauthenticated(TransportError):
+    """The service token or the broker's credentials were refused. Check the key and the clock."""
+
+    code = "UNAUTHENTICATED"
+
+
+class PermissionDenied(TransportError, PermissionError):
+    """The caller is known but may not do this. Use a token or a broker user that may."""
+
+    code = "PERMISSION_DENIED"
+
+
+class PayloadTooLarge(TransportError):
+    """A message is above the limit that the text names. Send less, or raise that limit."""
+
+    code = "PAYLOAD_TOO_LARGE"
+
+
+class Unavailable(TransportError):
+    """Nobody answered or could be reached. Start what the text names, then repeat the call."""
+
+    code = "UNAVAILABLE"
+
+
+class DeadlineExceeded(TransportError, TimeoutError):
+    """No answer came in time. Whether a write was done is unknown: read before writing again."""
+
+    code = "DEADLINE_EXCEEDED"
+
+
+class RPCError(TransportError):
+    """A call was refused with a code that has no class here; its ``code`` says what to mend."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+def error_named(code: str, message: str) -> ABIError:
+    """The error that ``code`` names on the wire."""
+    kind = _by_code().get(code)
+    return RPCError(code, message) if kind is None else kind(message)
+
+
+@cache
+def _by_code() -> dict[str, type[ABIError]]:
+    return {
+        kind.code: kind
+        for base in (DocumentError, TransportError)
+        for kind in base.__subclasses__()
+        if "code" in vars(kind) and kind.__module__ == __name__
+    }

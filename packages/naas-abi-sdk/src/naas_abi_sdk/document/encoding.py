@@ -186,14 +186,16 @@ def canonical_size(data: Data) -> int:
     return encode(data).size
 
 
-def tagged(value: Any, path: str = "value") -> Any:
+def tagged(value: Any, path: str = "value", levels: int = MAX_NESTING) -> Any:
     """``value`` as JSON values with tags; ``path`` is its name in the error message.
+
+    ``levels`` is how many objects and arrays may be inside each other.
 
     Raises:
         InvalidArgument: it is not portable.
     """
     try:
-        return _tag(value, None, MAX_NESTING)
+        return _tag(value, None, levels)
     except _Refused as refusal:
         raise InvalidArgument(_located(path, refusal)) from None
 

@@ -1,7 +1,7 @@
-# Generated from the .proto file beside it by `make generate`. Edit that file instead.
+# Generated from the .proto file beside it by `make generate`; edit that file.
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from typing import ClassVar as _ClassVar, Optional as _Optional
+from typing import Any as _Any, ClassVar as _ClassVar, Optional as _Optional
 
 DESCRIPTOR: _descriptor.FileDescriptor
 

@@ -1,15 +1,15 @@
-# Generated from the .proto file beside it by `make generate`. Edit that file instead.
+# Generated from the .proto file beside it by `make generate`; edit that file.
 from naas_abi_sdk.proto.common.v1 import common_pb2 as _common_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
+from typing import Any as _Any, ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Value(_message.Message):
-    __slots__ = ("null_value", "string_value", "int_value", "float_value", "bool_value", "bytes_value", "datetime_value", "list_value", "object_value")
+    __slots__ = ("null_value", "string_value", "int_value", "float_value", "bool_value", "bytes_value", "datetime_value", "list_value", "object_value", "nested_value")
     NULL_VALUE_FIELD_NUMBER: _ClassVar[int]
     STRING_VALUE_FIELD_NUMBER: _ClassVar[int]
     INT_VALUE_FIELD_NUMBER: _ClassVar[int]
@@ -19,6 +19,7 @@ class Value(_message.Message):
     DATETIME_VALUE_FIELD_NUMBER: _ClassVar[int]
     LIST_VALUE_FIELD_NUMBER: _ClassVar[int]
     OBJECT_VALUE_FIELD_NUMBER: _ClassVar[int]
+    NESTED_VALUE_FIELD_NUMBER: _ClassVar[int]
     null_value: bool
     string_value: str
     int_value: int
@@ -28,13 +29,14 @@ class Value(_message.Message):
     datetime_value: str
     list_value: Values
     object_value: Data
-    def __init__(self, null_value: bool = ..., string_value: _Optional[str] = ..., int_value: _Optional[int] = ..., float_value: _Optional[float] = ..., bool_value: bool = ..., bytes_value: _Optional[bytes] = ..., datetime_value: _Optional[str] = ..., list_value: _Optional[_Union[Values, _Mapping]] = ..., object_value: _Optional[_Union[Data, _Mapping]] = ...) -> None: ...
+    nested_value: str
+    def __init__(self, null_value: bool = ..., string_value: _Optional[str] = ..., int_value: _Optional[int] = ..., float_value: _Optional[float] = ..., bool_value: bool = ..., bytes_value: _Optional[bytes] = ..., datetime_value: _Optional[str] = ..., list_value: _Optional[_Union[Values, _Mapping[_Any, _Any]]] = ..., object_value: _Optional[_Union[Data, _Mapping[_Any, _Any]]] = ..., nested_value: _Optional[str] = ...) -> None: ...
 
 class Values(_message.Message):
     __slots__ = ("items",)
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     items: _containers.RepeatedCompositeFieldContainer[Value]
-    def __init__(self, items: _Optional[_Iterable[_Union[Value, _Mapping]]] = ...) -> None: ...
+    def __init__(self, items: _Optional[_Iterable[_Union[Value, _Mapping[_Any, _Any]]]] = ...) -> None: ...
 
 class Data(_message.Message):
     __slots__ = ("fields",)
@@ -44,7 +46,7 @@ class Data(_message.Message):
         VALUE_FIELD_NUMBER: _ClassVar[int]
         key: str
         value: Value
-        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Value, _Mapping]] = ...) -> None: ...
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Value, _Mapping[_Any, _Any]]] = ...) -> None: ...
     FIELDS_FIELD_NUMBER: _ClassVar[int]
     fields: _containers.MessageMap[str, Value]
     def __init__(self, fields: _Optional[_Mapping[str, Value]] = ...) -> None: ...
@@ -75,7 +77,7 @@ class CollectionSpec(_message.Message):
     name: str
     fields: _containers.RepeatedCompositeFieldContainer[FieldSpec]
     unique_together: _containers.RepeatedCompositeFieldContainer[UniqueGroup]
-    def __init__(self, name: _Optional[str] = ..., fields: _Optional[_Iterable[_Union[FieldSpec, _Mapping]]] = ..., unique_together: _Optional[_Iterable[_Union[UniqueGroup, _Mapping]]] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., fields: _Optional[_Iterable[_Union[FieldSpec, _Mapping[_Any, _Any]]]] = ..., unique_together: _Optional[_Iterable[_Union[UniqueGroup, _Mapping[_Any, _Any]]]] = ...) -> None: ...
 
 class Document(_message.Message):
     __slots__ = ("id", "data", "created_at", "updated_at", "version")
@@ -89,7 +91,7 @@ class Document(_message.Message):
     created_at: str
     updated_at: str
     version: int
-    def __init__(self, id: _Optional[str] = ..., data: _Optional[_Union[Data, _Mapping]] = ..., created_at: _Optional[str] = ..., updated_at: _Optional[str] = ..., version: _Optional[int] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., data: _Optional[_Union[Data, _Mapping[_Any, _Any]]] = ..., created_at: _Optional[str] = ..., updated_at: _Optional[str] = ..., version: _Optional[int] = ...) -> None: ...
 
 class Predicate(_message.Message):
     __slots__ = ("field", "operator", "value")
@@ -99,7 +101,7 @@ class Predicate(_message.Message):
     field: str
     operator: str
     value: Value
-    def __init__(self, field: _Optional[str] = ..., operator: _Optional[str] = ..., value: _Optional[_Union[Value, _Mapping]] = ...) -> None: ...
+    def __init__(self, field: _Optional[str] = ..., operator: _Optional[str] = ..., value: _Optional[_Union[Value, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class OrderBy(_message.Message):
     __slots__ = ("field", "direction")
@@ -117,13 +119,13 @@ class EnsureCollectionRequest(_message.Message):
     context: _common_pb2.CallContext
     namespace: str
     spec: CollectionSpec
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ..., namespace: _Optional[str] = ..., spec: _Optional[_Union[CollectionSpec, _Mapping]] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., namespace: _Optional[str] = ..., spec: _Optional[_Union[CollectionSpec, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class EnsureCollectionResponse(_message.Message):
     __slots__ = ("error",)
     ERROR_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.CallError
-    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class DropCollectionRequest(_message.Message):
     __slots__ = ("context", "namespace", "collection")
@@ -133,13 +135,13 @@ class DropCollectionRequest(_message.Message):
     context: _common_pb2.CallContext
     namespace: str
     collection: str
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ..., namespace: _Optional[str] = ..., collection: _Optional[str] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., namespace: _Optional[str] = ..., collection: _Optional[str] = ...) -> None: ...
 
 class DropCollectionResponse(_message.Message):
     __slots__ = ("error",)
     ERROR_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.CallError
-    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class CollectionsRequest(_message.Message):
     __slots__ = ("context", "namespace")
@@ -147,7 +149,7 @@ class CollectionsRequest(_message.Message):
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     context: _common_pb2.CallContext
     namespace: str
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ..., namespace: _Optional[str] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., namespace: _Optional[str] = ...) -> None: ...
 
 class CollectionsResponse(_message.Message):
     __slots__ = ("error", "collections")
@@ -155,7 +157,7 @@ class CollectionsResponse(_message.Message):
     COLLECTIONS_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.CallError
     collections: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ..., collections: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ..., collections: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CollectionSpecRequest(_message.Message):
     __slots__ = ("context", "namespace", "collection")
@@ -165,7 +167,7 @@ class CollectionSpecRequest(_message.Message):
     context: _common_pb2.CallContext
     namespace: str
     collection: str
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ..., namespace: _Optional[str] = ..., collection: _Optional[str] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., namespace: _Optional[str] = ..., collection: _Optional[str] = ...) -> None: ...
 
 class CollectionSpecResponse(_message.Message):
     __slots__ = ("error", "spec")
@@ -173,13 +175,13 @@ class CollectionSpecResponse(_message.Message):
     SPEC_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.CallError
     spec: CollectionSpec
-    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ..., spec: _Optional[_Union[CollectionSpec, _Mapping]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ..., spec: _Optional[_Union[CollectionSpec, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class NamespacesRequest(_message.Message):
     __slots__ = ("context",)
     CONTEXT_FIELD_NUMBER: _ClassVar[int]
     context: _common_pb2.CallContext
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class NamespacesResponse(_message.Message):
     __slots__ = ("error", "namespaces")
@@ -187,7 +189,7 @@ class NamespacesResponse(_message.Message):
     NAMESPACES_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.CallError
     namespaces: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ..., namespaces: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ..., namespaces: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PutRequest(_message.Message):
     __slots__ = ("context", "namespace", "collection", "id", "data", "if_version")
@@ -203,7 +205,7 @@ class PutRequest(_message.Message):
     id: str
     data: Data
     if_version: int
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ..., namespace: _Optional[str] = ..., collection: _Optional[str] = ..., id: _Optional[str] = ..., data: _Optional[_Union[Data, _Mapping]] = ..., if_version: _Optional[int] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., namespace: _Optional[str] = ..., collection: _Optional[str] = ..., id: _Optional[str] = ..., data: _Optional[_Union[Data, _Mapping[_Any, _Any]]] = ..., if_version: _Optional[int] = ...) -> None: ...
 
 class PutResponse(_message.Message):
     __slots__ = ("error", "document")
@@ -211,7 +213,7 @@ class PutResponse(_message.Message):
     DOCUMENT_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.CallError
     document: Document
-    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ..., document: _Optional[_Union[Document, _Mapping]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ..., document: _Optional[_Union[Document, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class GetRequest(_message.Message):
     __slots__ = ("context", "namespace", "collection", "id")
@@ -223,7 +225,7 @@ class GetRequest(_message.Message):
     namespace: str
     collection: str
     id: str
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ..., namespace: _Optional[str] = ..., collection: _Optional[str] = ..., id: _Optional[str] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., namespace: _Optional[str] = ..., collection: _Optional[str] = ..., id: _Optional[str] = ...) -> None: ...
 
 class GetResponse(_message.Message):
     __slots__ = ("error", "document")
@@ -231,7 +233,7 @@ class GetResponse(_message.Message):
     DOCUMENT_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.CallError
     document: Document
-    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ..., document: _Optional[_Union[Document, _Mapping]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ..., document: _Optional[_Union[Document, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class DeleteRequest(_message.Message):
     __slots__ = ("context", "namespace", "collection", "id", "if_version")
@@ -245,13 +247,13 @@ class DeleteRequest(_message.Message):
     collection: str
     id: str
     if_version: int
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ..., namespace: _Optional[str] = ..., collection: _Optional[str] = ..., id: _Optional[str] = ..., if_version: _Optional[int] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., namespace: _Optional[str] = ..., collection: _Optional[str] = ..., id: _Optional[str] = ..., if_version: _Optional[int] = ...) -> None: ...
 
 class DeleteResponse(_message.Message):
     __slots__ = ("error",)
     ERROR_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.CallError
-    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class FindRequest(_message.Message):
     __slots__ = ("context", "namespace", "collection", "where", "order_by", "limit", "cursor", "max_bytes", "projection")
@@ -273,7 +275,7 @@ class FindRequest(_message.Message):
     cursor: str
     max_bytes: int
     projection: Projection
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ..., namespace: _Optional[str] = ..., collection: _Optional[str] = ..., where: _Optional[_Iterable[_Union[Predicate, _Mapping]]] = ..., order_by: _Optional[_Union[OrderBy, _Mapping]] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., max_bytes: _Optional[int] = ..., projection: _Optional[_Union[Projection, _Mapping]] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., namespace: _Optional[str] = ..., collection: _Optional[str] = ..., where: _Optional[_Iterable[_Union[Predicate, _Mapping[_Any, _Any]]]] = ..., order_by: _Optional[_Union[OrderBy, _Mapping[_Any, _Any]]] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., max_bytes: _Optional[int] = ..., projection: _Optional[_Union[Projection, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class Projection(_message.Message):
     __slots__ = ("fields",)
@@ -289,7 +291,7 @@ class FindResponse(_message.Message):
     error: _common_pb2.CallError
     items: _containers.RepeatedCompositeFieldContainer[Document]
     cursor: str
-    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ..., items: _Optional[_Iterable[_Union[Document, _Mapping]]] = ..., cursor: _Optional[str] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ..., items: _Optional[_Iterable[_Union[Document, _Mapping[_Any, _Any]]]] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class CountRequest(_message.Message):
     __slots__ = ("context", "namespace", "collection", "where")
@@ -301,7 +303,7 @@ class CountRequest(_message.Message):
     namespace: str
     collection: str
     where: _containers.RepeatedCompositeFieldContainer[Predicate]
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ..., namespace: _Optional[str] = ..., collection: _Optional[str] = ..., where: _Optional[_Iterable[_Union[Predicate, _Mapping]]] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., namespace: _Optional[str] = ..., collection: _Optional[str] = ..., where: _Optional[_Iterable[_Union[Predicate, _Mapping[_Any, _Any]]]] = ...) -> None: ...
 
 class CountResponse(_message.Message):
     __slots__ = ("error", "count")
@@ -309,7 +311,7 @@ class CountResponse(_message.Message):
     COUNT_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.CallError
     count: int
-    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ..., count: _Optional[int] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ..., count: _Optional[int] = ...) -> None: ...
 
 class WriteRequest(_message.Message):
     __slots__ = ("context", "namespace", "writes")
@@ -319,7 +321,7 @@ class WriteRequest(_message.Message):
     context: _common_pb2.CallContext
     namespace: str
     writes: _containers.RepeatedCompositeFieldContainer[Write]
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ..., namespace: _Optional[str] = ..., writes: _Optional[_Iterable[_Union[Write, _Mapping]]] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., namespace: _Optional[str] = ..., writes: _Optional[_Iterable[_Union[Write, _Mapping[_Any, _Any]]]] = ...) -> None: ...
 
 class Write(_message.Message):
     __slots__ = ("put", "keep", "delete", "require")
@@ -331,7 +333,7 @@ class Write(_message.Message):
     keep: Keep
     delete: Delete
     require: Require
-    def __init__(self, put: _Optional[_Union[Put, _Mapping]] = ..., keep: _Optional[_Union[Keep, _Mapping]] = ..., delete: _Optional[_Union[Delete, _Mapping]] = ..., require: _Optional[_Union[Require, _Mapping]] = ...) -> None: ...
+    def __init__(self, put: _Optional[_Union[Put, _Mapping[_Any, _Any]]] = ..., keep: _Optional[_Union[Keep, _Mapping[_Any, _Any]]] = ..., delete: _Optional[_Union[Delete, _Mapping[_Any, _Any]]] = ..., require: _Optional[_Union[Require, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class Put(_message.Message):
     __slots__ = ("collection", "id", "data", "if_version")
@@ -343,7 +345,7 @@ class Put(_message.Message):
     id: str
     data: Data
     if_version: int
-    def __init__(self, collection: _Optional[str] = ..., id: _Optional[str] = ..., data: _Optional[_Union[Data, _Mapping]] = ..., if_version: _Optional[int] = ...) -> None: ...
+    def __init__(self, collection: _Optional[str] = ..., id: _Optional[str] = ..., data: _Optional[_Union[Data, _Mapping[_Any, _Any]]] = ..., if_version: _Optional[int] = ...) -> None: ...
 
 class Keep(_message.Message):
     __slots__ = ("collection", "id", "data")
@@ -353,7 +355,7 @@ class Keep(_message.Message):
     collection: str
     id: str
     data: Data
-    def __init__(self, collection: _Optional[str] = ..., id: _Optional[str] = ..., data: _Optional[_Union[Data, _Mapping]] = ...) -> None: ...
+    def __init__(self, collection: _Optional[str] = ..., id: _Optional[str] = ..., data: _Optional[_Union[Data, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class Delete(_message.Message):
     __slots__ = ("collection", "id", "if_version")
@@ -379,7 +381,7 @@ class WriteResponse(_message.Message):
     OUTCOMES_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.CallError
     outcomes: _containers.RepeatedCompositeFieldContainer[Outcome]
-    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ..., outcomes: _Optional[_Iterable[_Union[Outcome, _Mapping]]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ..., outcomes: _Optional[_Iterable[_Union[Outcome, _Mapping[_Any, _Any]]]] = ...) -> None: ...
 
 class Outcome(_message.Message):
     __slots__ = ("state", "version", "reason")

@@ -1,8 +1,8 @@
-# Generated from the .proto file beside it by `make generate`. Edit that file instead.
+# Generated from the .proto file beside it by `make generate`; edit that file.
 from naas_abi_sdk.proto.common.v1 import common_pb2 as _common_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from typing import ClassVar as _ClassVar, Mapping as _Mapping, Optional as _Optional, Union as _Union
+from typing import Any as _Any, ClassVar as _ClassVar, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
@@ -16,7 +16,7 @@ class OpenRequest(_message.Message):
     operation: str
     metadata: bytes
     chunk_bytes: int
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ..., operation: _Optional[str] = ..., metadata: _Optional[bytes] = ..., chunk_bytes: _Optional[int] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., operation: _Optional[str] = ..., metadata: _Optional[bytes] = ..., chunk_bytes: _Optional[int] = ...) -> None: ...
 
 class OpenResponse(_message.Message):
     __slots__ = ("id", "chunk_bytes", "error")
@@ -26,7 +26,7 @@ class OpenResponse(_message.Message):
     id: str
     chunk_bytes: int
     error: _common_pb2.CallError
-    def __init__(self, id: _Optional[str] = ..., chunk_bytes: _Optional[int] = ..., error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., chunk_bytes: _Optional[int] = ..., error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class WriteRequest(_message.Message):
     __slots__ = ("context", "id", "sequence", "data")
@@ -38,13 +38,13 @@ class WriteRequest(_message.Message):
     id: str
     sequence: int
     data: bytes
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ..., id: _Optional[str] = ..., sequence: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., id: _Optional[str] = ..., sequence: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class WriteResponse(_message.Message):
     __slots__ = ("error",)
     ERROR_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.CallError
-    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class StartRequest(_message.Message):
     __slots__ = ("context", "id")
@@ -52,13 +52,13 @@ class StartRequest(_message.Message):
     ID_FIELD_NUMBER: _ClassVar[int]
     context: _common_pb2.CallContext
     id: str
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ..., id: _Optional[str] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., id: _Optional[str] = ...) -> None: ...
 
 class StartResponse(_message.Message):
     __slots__ = ("error",)
     ERROR_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.CallError
-    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class ReadRequest(_message.Message):
     __slots__ = ("context", "id", "sequence")
@@ -68,7 +68,7 @@ class ReadRequest(_message.Message):
     context: _common_pb2.CallContext
     id: str
     sequence: int
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ..., id: _Optional[str] = ..., sequence: _Optional[int] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., id: _Optional[str] = ..., sequence: _Optional[int] = ...) -> None: ...
 
 class ReadResponse(_message.Message):
     __slots__ = ("data", "sequence", "frame_end", "pending", "done", "error")
@@ -84,7 +84,7 @@ class ReadResponse(_message.Message):
     pending: bool
     done: bool
     error: _common_pb2.CallError
-    def __init__(self, data: _Optional[bytes] = ..., sequence: _Optional[int] = ..., frame_end: bool = ..., pending: bool = ..., done: bool = ..., error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ...) -> None: ...
+    def __init__(self, data: _Optional[bytes] = ..., sequence: _Optional[int] = ..., frame_end: bool = ..., pending: bool = ..., done: bool = ..., error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ...) -> None: ...
 
 class CloseRequest(_message.Message):
     __slots__ = ("context", "id")
@@ -92,10 +92,10 @@ class CloseRequest(_message.Message):
     ID_FIELD_NUMBER: _ClassVar[int]
     context: _common_pb2.CallContext
     id: str
-    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping]] = ..., id: _Optional[str] = ...) -> None: ...
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., id: _Optional[str] = ...) -> None: ...
 
 class CloseResponse(_message.Message):
     __slots__ = ("error",)
     ERROR_FIELD_NUMBER: _ClassVar[int]
     error: _common_pb2.CallError
-    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping]] = ...) -> None: ...
+    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ...) -> None: ...
