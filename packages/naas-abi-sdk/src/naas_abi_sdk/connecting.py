@@ -106,7 +106,7 @@ async def open_connection(
     settings: BrokerSettings,
     *,
     name: str,
-    timeout: float = 10.0,  # noqa: ASYNC109 -- every try within it shares it
+    timeout: float = 10.0,
     inbox_prefix: str = "_INBOX",
     watcher: Watcher | None = None,
 ) -> Client:
@@ -138,7 +138,7 @@ async def open_connection(
 async def _connect(
     settings: BrokerSettings,
     options: dict[str, Any],
-    timeout: float,  # noqa: ASYNC109 -- handed on
+    timeout: float,
     watcher: Watcher,
 ) -> Client:
     from nats.aio.client import Client

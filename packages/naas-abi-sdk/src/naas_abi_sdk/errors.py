@@ -22,6 +22,7 @@
         ├── PermissionDenied           (also a PermissionError)
         ├── PayloadTooLarge
         ├── Unavailable
+        │   └── NobodyServes
         ├── DeadlineExceeded           (also a TimeoutError)
         └── RPCError
 
@@ -46,6 +47,7 @@ __all__ = [
     "DocumentStorageError",
     "InvalidArgument",
     "InvalidCheckpointConfig",
+    "NobodyServes",
     "PayloadTooLarge",
     "PermissionDenied",
     "RPCError",
@@ -162,6 +164,10 @@ class Unavailable(TransportError):
     """Nobody answered or could be reached. Start what the text names, then repeat the call."""
 
     code = "UNAVAILABLE"
+
+
+class NobodyServes(Unavailable):
+    """No process serves this operation, so nothing was done. Start an engine that serves it."""
 
 
 class DeadlineExceeded(TransportError, TimeoutError):
