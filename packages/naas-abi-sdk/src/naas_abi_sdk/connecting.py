@@ -7,6 +7,7 @@ import logging
 import ssl
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +25,9 @@ _log = logging.getLogger(__name__)
 
 #: Seconds between two tries to connect: before the first success, and after a lost connection.
 _TRY_AGAIN: Final = 0.25
+
+#: Seconds a try that is given up has to end.
+_CANCELLING: Final = 1.0
 
 #: Seconds between two checks that the broker is still there; a connection that fails two in a row
 #: is opened again. A silent network costs the saves of a minute, not of nats-py's four.
@@ -161,35 +165,50 @@ async def _connect(
         else:
             seen.append(error)
 
+    connecting = client.connect(
+        settings.urls,
+        error_cb=note,
+        disconnected_cb=told(watcher.on_lost),
+        reconnected_cb=told(watcher.on_back),
+        closed_cb=told(watcher.on_closed),
+        # The first time nats-py would try for ever, and hide what is wrong.
+        allow_reconnect=False,
+        max_reconnect_attempts=1,
+        reconnect_time_wait=_TRY_AGAIN,  # type: ignore[arg-type]  # it is slept, so a float
+        ping_interval=_PING,
+        **options,
+    )
+    failure: BaseException | None = asyncio.CancelledError()
     try:
-        await asyncio.wait_for(
-            client.connect(
-                settings.urls,
-                error_cb=note,
-                disconnected_cb=told(watcher.on_lost),
-                reconnected_cb=told(watcher.on_back),
-                closed_cb=told(watcher.on_closed),
-                # The first time nats-py would try for ever, and hide what is wrong.
-                allow_reconnect=False,
-                max_reconnect_attempts=1,
-                reconnect_time_wait=_TRY_AGAIN,  # type: ignore[arg-type]  # it is slept, so a float
-                ping_interval=_PING,
-                **options,
-            ),
-            timeout,
-        )
-    except asyncio.CancelledError:
-        await client.close()
-        raise
-    except Exception as error:
-        await client.close()
-        raise _failure(settings, seen[0] if seen else error) from error
+        failure = await _failure_within(timeout, asyncio.ensure_future(connecting))
+    finally:
+        if failure is not None:
+            with suppress(OSError):
+                await client.close()
+    if failure is not None:
+        raise _named(settings, seen[0] if seen else failure) from failure
     client.options.update(allow_reconnect=True, max_reconnect_attempts=-1)
     is_open = True
     return client
 
 
-def _failure(settings: BrokerSettings, error: Exception) -> Exception:
+async def _failure_within(seconds: float, task: asyncio.Future[None]) -> BaseException | None:
+    """Why ``task`` failed, None if it did not; when this returns it has ended."""
+    try:
+        await asyncio.wait([task], timeout=seconds)
+    finally:
+        # Not `wait_for`: it loses the exception of what fails while being cancelled.
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task], timeout=_CANCELLING)
+        if task.done() and not task.cancelled():
+            task.exception()  # asked for even if this is cancelled, lest it be warned of
+    if not task.done() or task.cancelled():
+        return TimeoutError("no answer in time")
+    return task.exception()
+
+
+def _named(settings: BrokerSettings, error: BaseException) -> Exception:
     told = str(error) or "there was no answer in time"
     if "authorization" in told.lower() or "authentication" in told.lower():
         message = f"the broker at {settings.place} refuses the login; check user and credentials"

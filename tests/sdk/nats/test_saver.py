@@ -1,0 +1,228 @@
+"""The asynchronous saver over a real broker: LangGraph's contract, and where it may be called."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+from collections import Counter
+
+import pytest
+
+from naas_abi_sdk import langgraph
+from naas_abi_sdk.client import ABIClient
+from naas_abi_sdk.errors import DocumentStorageError, Unavailable
+from naas_abi_sdk.langgraph import DocumentCheckpointSaver
+from naas_abi_sdk.tokens import GivenToken
+from tests.contracts.savers import STEP, Async, SaverContract, Sync
+from tests.support.checkpoints import config, make_checkpoint
+from tests.support.nats_peers import DocumentPeer, connected
+
+TOKEN = GivenToken("t")
+
+
+class LoopThread:
+    """An event loop that runs in a thread of its own, with a service and a client in it."""
+
+    def __init__(self, url):
+        self.url = url
+        self.loop = asyncio.new_event_loop()
+        self.peer = None
+        self.client = None
+        self._stop = asyncio.Event()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+
+    def __enter__(self):
+        self._thread.start()
+        assert self._ready.wait(20)
+        return self
+
+    def __exit__(self, *_):
+        self.loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(20)
+        self.loop.close()
+
+    def run(self, coroutine):
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(60)
+
+    def _serve(self):
+        self.loop.run_until_complete(self._until_stopped())
+
+    async def _until_stopped(self):
+        async with connected(self.url) as connection:
+            self.peer = await DocumentPeer(connection).start()
+            async with ABIClient("acme.chat", self.url, token=TOKEN) as self.client:
+                self._ready.set()
+                await self._stop.wait()
+
+
+class InLoop(Async):
+    """A saver through its async methods, in the one loop that it belongs to."""
+
+    def __init__(self, saver, run):
+        super().__init__(saver)
+        self._run = run
+
+    def put(self, at, checkpoint, metadata=STEP):
+        versions = checkpoint["channel_versions"]
+        return self._run(self.saver.aput(at, checkpoint, metadata, versions))
+
+    def put_writes(self, at, writes, task_id, task_path=""):
+        self._run(self.saver.aput_writes(at, writes, task_id, task_path))
+
+    def get_tuple(self, at):
+        return self._run(self.saver.aget_tuple(at))
+
+    def list(self, at, **arguments):
+        async def collect():
+            return [item async for item in self.saver.alist(at, **arguments)]
+
+        return self._run(collect())
+
+    def delete_thread(self, thread_id):
+        self._run(self.saver.adelete_thread(thread_id))
+
+
+@pytest.fixture
+def home(broker):
+    with LoopThread(broker.url) as thread:
+        yield thread
+
+
+class TestSaver(SaverContract):
+    @pytest.fixture
+    def saver(self, home):
+        saver = DocumentCheckpointSaver.for_agent(home.client, "support")
+        home.run(saver.setup())
+        return saver
+
+    @pytest.fixture(params=["other-thread", "in-loop"])
+    def calls(self, request, saver, home):
+        return Sync(saver) if request.param == "other-thread" else InLoop(saver, home.run)
+
+
+def test_agents_and_modules_do_not_see_each_other(home):
+    first = DocumentCheckpointSaver.for_agent(home.client, "first")
+    second = DocumentCheckpointSaver.for_agent(home.client, "second")
+    InLoop(first, home.run).put(config(), make_checkpoint(1, {"a": 1}))
+    assert InLoop(second, home.run).get_tuple(config()) is None
+    assert home.run(first.athread_ids()) == ["t-1"]
+    assert home.run(first.acontains(config()))
+    assert not home.run(second.acontains(config()))
+    assert len(home.run(first.alineage(config()))) == 1
+    (stored,) = home.peer.store.snapshot()["acme.chat"]["langgraph_checkpoints_v2"].values()
+    assert '"agent_id":"acme.chat.first.v1"' in stored
+
+
+def test_a_turn_costs_few_round_trips(home, monkeypatch):
+    trips = Counter()
+    perform = langgraph.aperform
+
+    async def counted(documents, command):
+        trips[type(command).__name__] += 1
+        return await perform(documents, command)
+
+    monkeypatch.setattr(langgraph, "aperform", counted)
+    saver = DocumentCheckpointSaver.for_agent(home.client, "support")
+    home.run(saver.setup())
+    calls = InLoop(saver, home.run)
+    messages = [f"message {number} " * 200 for number in range(100)]
+    at = calls.put(config(), make_checkpoint(1, {"messages": messages}))
+    trips.clear()
+    home.peer.calls.clear()
+    calls.put(at, make_checkpoint(2, {"messages": [*messages, "one more" * 200]}))
+    assert sum(trips.values()) <= 2
+    assert len(home.peer.calls) <= 2, home.peer.calls
+    fresh = InLoop(DocumentCheckpointSaver.for_agent(home.client, "support"), home.run)
+    trips.clear()
+    assert len(fresh.get_tuple(config()).checkpoint["channel_values"]["messages"]) == 101
+    assert sum(trips.values()) <= 5
+
+
+SYNC_CALLS = {
+    "put": lambda saver: saver.put(config(), make_checkpoint(1, {}), STEP, {}),
+    "put_writes": lambda saver: saver.put_writes(config(number=1), [("c", 1)], "task"),
+    "get_tuple": lambda saver: saver.get_tuple(config()),
+    "get": lambda saver: saver.get(config()),
+    "list": lambda saver: saver.list(config()),
+    "delete_thread": lambda saver: saver.delete_thread("t-1"),
+    "get_delta_channel_history": lambda saver: saver.get_delta_channel_history(
+        config=config(), channels=["c"]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SYNC_CALLS)
+def test_a_sync_call_in_the_loop_is_refused_and_names_the_async_one(home, name):
+    saver = DocumentCheckpointSaver.for_agent(home.client, "support")
+
+    async def call():
+        SYNC_CALLS[name](saver)
+
+    named = "aget_tuple" if name == "get" else f"a{name}"
+    with pytest.raises(asyncio.InvalidStateError, match=rf"await {named}\(\)"):
+        home.run(call())
+
+
+def test_a_sync_call_before_any_loop_says_what_is_missing(home):
+    saver = DocumentCheckpointSaver.for_agent(home.client, "support")
+    with pytest.raises(RuntimeError, match=r"await setup\(\)"):
+        saver.get_tuple(config())
+
+
+def test_a_sync_call_after_its_loop_ended_does_not_hang(broker):
+    with LoopThread(broker.url) as home:
+        saver = DocumentCheckpointSaver.for_agent(home.client, "support")
+        home.run(saver.setup())
+        assert saver.get_tuple(config()) is None
+    with pytest.raises(RuntimeError, match="has ended"):
+        saver.get_tuple(config())
+
+
+def test_failures_of_the_service_propagate(home):
+    saver = DocumentCheckpointSaver.for_agent(home.client, "support")
+    calls = InLoop(saver, home.run)
+    calls.put(config(), make_checkpoint(1, {"a": 1}))
+    home.peer.store.fail_after(0)
+    with pytest.raises(DocumentStorageError):
+        calls.put(config(number=1), make_checkpoint(2, {"a": 2}))
+    home.peer.store.fail_after(None)
+    assert calls.get_tuple(config()).checkpoint["id"].endswith("0001")
+    home.run(home.client.close())
+    with pytest.raises(Unavailable, match="closed"):
+        calls.put(config(number=1), make_checkpoint(2, {"a": 2}))
+
+
+#: Built and compiled where there is no loop, then used in two, one after the other.
+BUILT_EARLY = """
+import asyncio, sys
+from naas_abi_sdk.client import ABIClient
+from naas_abi_sdk.langgraph import DocumentCheckpointSaver
+from naas_abi_sdk.tokens import GivenToken
+client = ABIClient("acme.chat", "nats://127.0.0.1:1", token=GivenToken("t"), timeout=0.3)
+saver = DocumentCheckpointSaver.for_agent(client, "support")
+async def use():
+    try:
+        await saver.aget_tuple({"configurable": {"thread_id": "t"}})
+    except Exception as error:
+        print(type(error).__name__)
+    await client.close()
+    client.transport._is_closed = False
+asyncio.run(use())
+asyncio.run(use())
+"""
+
+
+def test_it_is_built_without_a_loop_and_without_a_broker():
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", BUILT_EARLY],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert set(ran.stdout.split()) <= {"Unavailable", "DeadlineExceeded"}
+    assert len(ran.stdout.split()) == 2
+    assert ran.stderr == ""
