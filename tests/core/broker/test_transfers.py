@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from naas_abi_core.broker.transfers import Piece, TransferLimits, Transfers
+from naas_abi_core.broker.limits import TransferLimits
+from naas_abi_core.broker.transfers import Piece, Transfers
 from naas_abi_sdk.errors import InvalidArgument, PermissionDenied, RPCError
 
 BROKER = 64 * 1024

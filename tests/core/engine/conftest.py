@@ -1,4 +1,5 @@
+from tests.support.hosted_documents import nats_brokers
 from tests.support.postgres import postgres_dsn, postgres_server
 from tests.support.projects import project
 
-__all__ = ["postgres_dsn", "postgres_server", "project"]
+__all__ = ["nats_brokers", "postgres_dsn", "postgres_server", "project"]

@@ -330,8 +330,8 @@ def test_an_unknown_adapter_is_told(project: Project) -> None:
         Engine.from_file(configure(project, "a", more=more)).load()
     assert str(caught.value).replace(str(project.directory), "DIR") == (
         "DIR/config.yaml:6: services.document.document_adapter.adapter: no document adapter is "
-        "called 'sqlit'; did you mean 'sqlite'? Use memory or postgresql or sqlite, or install the "
-        "plugin that offers 'sqlit'."
+        "called 'sqlit'; did you mean 'sqlite'? Use memory or nats_rpc or postgresql or sqlite, or "
+        "install the plugin that offers 'sqlit'."
     )
 
 

@@ -11,16 +11,28 @@ from naas_abi_cli.errors import CommandFailed, WrongCall
 from naas_abi_cli.output import fail_at_end, progress
 
 if TYPE_CHECKING:
+    from naas_abi_core.engine.configuration import EngineConfiguration
     from naas_abi_core.engine.engine import Engine
     from naas_abi_core.services.agent.memory.saver import DocumentCheckpointSaver
     from naas_abi_core.services.document.service import DocumentService
 
-__all__ = ["agent_documents", "checked_thread", "document_saver", "open_engine"]
+__all__ = ["agent_documents", "checked_thread", "document_saver", "loaded", "open_engine"]
 
 
 @contextmanager
 def open_engine(config: Path | None) -> Iterator[Engine]:
-    """The loaded engine of a project; it is shut down at the end, whatever happens.
+    """The loaded engine of a project, which serves nobody else; see :func:`loaded`."""
+    with progress("Reading the configuration…"):
+        from naas_abi_core.engine.configuration import EngineConfiguration
+
+        configuration = EngineConfiguration.from_file(config)
+    with loaded(configuration, serve=False) as engine:
+        yield engine
+
+
+@contextmanager
+def loaded(configuration: EngineConfiguration, *, serve: bool) -> Iterator[Engine]:
+    """The loaded engine of a configuration; it is shut down at the end, whatever happens.
 
     A module that fails at shutdown is told after the result, which it does not undo.
     """
@@ -28,7 +40,7 @@ def open_engine(config: Path | None) -> Iterator[Engine]:
         from naas_abi_core.engine.engine import Engine
         from naas_abi_core.errors import EngineError
 
-        engine = Engine.from_file(config)
+        engine = Engine(configuration, serve=serve)
         engine.load()
     try:
         yield engine

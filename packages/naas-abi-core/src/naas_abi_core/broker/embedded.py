@@ -113,7 +113,7 @@ class EmbeddedBroker:
         with self._log.open("wb") as log:
             guard = [sys.executable, "-m", "naas_abi_core.broker.guarding"]
             return subprocess.Popen(  # noqa: S603 -- our own module and the server we found
-                [*guard, server, "-c", configuration],
+                [*guard, self._folder, server, "-c", configuration],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,

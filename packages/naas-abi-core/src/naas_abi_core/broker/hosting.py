@@ -16,13 +16,14 @@ from typing import Any, Final, final
 
 from naas_abi_core.broker.answering import Endpoint, Reply, Request
 from naas_abi_core.broker.calls import Operation, failure, perform
+from naas_abi_core.broker.limits import DRAIN_SECONDS, MAX_CONCURRENT, TransferLimits
 from naas_abi_core.broker.loop_thread import LoopThread
 from naas_abi_core.broker.micro_service import MicroService
 from naas_abi_core.broker.overflow import OverflowHost
 from naas_abi_core.broker.tokens import Caller, TokenVerifier
-from naas_abi_core.broker.transfers import TransferLimits
 from naas_abi_sdk.connecting import BrokerSettings, open_connection
 from naas_abi_sdk.errors import PayloadTooLarge
+from naas_abi_sdk.limits import CALL_TIMEOUT
 from naas_abi_sdk.subjects import (
     OVERFLOW_HEADER,
     OVERFLOW_REQUEST_HEADER,
@@ -66,15 +67,17 @@ class HostSettings:
         own_namespace_only: Whether a module reaches only the namespace called as its id.
         max_concurrent: Calls of one service at once, each in a thread of its own.
         overflow: What is held of values larger than the broker's messages; None for nothing.
+        connect_seconds: How long to try to reach the broker at first.
         drain_seconds: How long :meth:`BrokerHost.close` waits for accepted calls.
     """
 
     broker: BrokerSettings
     secret: str = field(repr=False)
     own_namespace_only: bool = False
-    max_concurrent: int = 64
+    max_concurrent: int = MAX_CONCURRENT
     overflow: TransferLimits | None = field(default_factory=TransferLimits)
-    drain_seconds: float = 60.0
+    connect_seconds: float = CALL_TIMEOUT
+    drain_seconds: float = DRAIN_SECONDS
 
 
 @final
@@ -113,7 +116,9 @@ class BrokerHost:
 
     async def _start(self, services: Sequence[HostedService]) -> None:
         settings = self._settings
-        self._client = await open_connection(settings.broker, name="abi engine")
+        self._client = await open_connection(
+            settings.broker, name="abi engine", timeout=settings.connect_seconds
+        )
         try:
             self._overflow: OverflowHost | None = None
             if settings.overflow is not None:

@@ -19,8 +19,9 @@ from nats.aio.client import Client
 
 from naas_abi_core.broker.answering import Answering, Endpoint, Reply, Request
 from naas_abi_core.broker.calls import Call, Operation, failure, perform
+from naas_abi_core.broker.limits import TransferLimits
 from naas_abi_core.broker.tokens import Caller, TokenVerifier
-from naas_abi_core.broker.transfers import TransferLimits, Transfers
+from naas_abi_core.broker.transfers import Transfers
 from naas_abi_sdk.errors import InvalidArgument, PayloadTooLarge, RPCError
 from naas_abi_sdk.proto.transfer.v1 import transfer_pb2 as proto
 from naas_abi_sdk.subjects import (

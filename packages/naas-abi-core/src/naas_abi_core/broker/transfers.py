@@ -14,36 +14,13 @@ from time import monotonic
 from typing import Final, Literal, final
 from uuid import uuid4
 
+from naas_abi_core.broker.limits import TransferLimits
 from naas_abi_sdk.errors import InvalidArgument, PermissionDenied, RPCError
 
-__all__ = ["Piece", "TransferLimits", "Transfers"]
+__all__ = ["Piece", "Transfers"]
 
 #: Bytes of a piece at least: below, a value would cost more messages than it is worth.
 _SMALLEST_PIECE: Final = 1024
-
-_MIB: Final = 1024 * 1024
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class TransferLimits:
-    """What one engine holds for others at once. The defaults are those of ``nats.rpc_overflow``.
-
-    Attributes:
-        max_value_bytes: One value at most.
-        max_parked_bytes: Replies that wait to be fetched, together.
-        max_buffered_upload_bytes: Uploads, together.
-        chunk_bytes: A piece at most; half of what the broker takes if that is less.
-        idle_seconds: After so long without a call a transfer is forgotten.
-        max_sessions: Transfers at once.
-    """
-
-    max_value_bytes: int = 256 * _MIB
-    max_parked_bytes: int = 1024 * _MIB
-    max_buffered_upload_bytes: int = 1024 * _MIB
-    chunk_bytes: int = _MIB
-    idle_seconds: float = 60.0
-    max_sessions: int = 64
 
 
 @final

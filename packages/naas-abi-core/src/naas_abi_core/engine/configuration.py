@@ -24,6 +24,12 @@ from pydantic import (
     field_validator,
 )
 
+from naas_abi_core.broker.limits import (
+    DRAIN_SECONDS,
+    MAX_CONCURRENT,
+    SHORTEST_SECRET,
+    TransferLimits,
+)
 from naas_abi_core.engine.problems import problem_at, problems_of
 from naas_abi_core.engine.secrets import Secrets, read_dotenv
 from naas_abi_core.engine.yaml_file import YamlFile, read_yaml
@@ -36,6 +42,9 @@ __all__ = [
     "DocumentSettings",
     "EngineConfiguration",
     "ModuleSettings",
+    "NatsEngineSettings",
+    "NatsSettings",
+    "OverflowSettings",
     "ServicesSettings",
     "Settings",
     "find_configuration",
@@ -43,6 +52,8 @@ __all__ = [
 
 #: Where the embedded document store is when nothing else is said, from the project's directory.
 DEFAULT_DOCUMENT_PATH: Final = "storage/documents.sqlite"
+
+_OVERFLOW: Final = TransferLimits()
 
 _ENVIRONMENT_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _MODULE_NAME: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -103,6 +114,49 @@ class ServicesSettings(Settings):
     document: DocumentSettings = Field(default_factory=DocumentSettings)
 
 
+class OverflowSettings(Settings):
+    """What is held of requests and replies larger than the broker's messages; sizes in bytes."""
+
+    enabled: StrictBool = True
+    max_value_bytes: int = Field(default=_OVERFLOW.max_value_bytes, ge=1)
+    max_parked_bytes: int = Field(default=_OVERFLOW.max_parked_bytes, ge=1)
+    max_buffered_upload_bytes: int = Field(default=_OVERFLOW.max_buffered_upload_bytes, ge=1)
+    chunk_bytes: int = Field(default=_OVERFLOW.chunk_bytes, ge=1024)
+    idle_seconds: float = Field(default=_OVERFLOW.idle_seconds, gt=0)
+    max_sessions: int = Field(default=_OVERFLOW.max_sessions, ge=1)
+
+
+class NatsEngineSettings(Settings):
+    """How an engine behaves in NATS mode."""
+
+    drain_seconds: float = Field(default=DRAIN_SECONDS, ge=0)
+
+
+class NatsSettings(Settings):
+    """NATS mode: the broker, who may log in there, and what the engine serves through it."""
+
+    nats_url: str = Field(default="nats://127.0.0.1:4222", min_length=1)
+    credentials_file: Path | None = None
+    nkey_seed_file: Path | None = None
+    tls_ca_file: Path | None = None
+    tls_certificate_file: Path | None = None
+    tls_key_file: Path | None = None
+    jwt_secret: str
+    own_namespace_only: StrictBool = False
+    client_timeout_seconds: float = Field(default=10.0, gt=0)
+    max_concurrent_requests: int = Field(default=MAX_CONCURRENT, ge=1)
+    rpc_overflow: OverflowSettings = Field(default_factory=OverflowSettings)
+    engine: NatsEngineSettings = Field(default_factory=NatsEngineSettings)
+
+    @field_validator("jwt_secret")
+    @classmethod
+    def _is_long(cls, secret: str) -> str:
+        if len(secret) < SHORTEST_SECRET:
+            message = f"it is shorter than {SHORTEST_SECRET} characters, so it could be guessed"
+            raise ValueError(message)
+        return secret
+
+
 @dataclass(frozen=True, slots=True)
 class _Source:
     """The file some values came from, and the secrets that were put in."""
@@ -119,6 +173,7 @@ class EngineConfiguration(Settings):
     default_agent: str | None = None
     chat_model: ChatModelSettings = ChatModelSettings(name="demonstration")
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
+    nats: NatsSettings | None = None
 
     _source: _Source = PrivateAttr()
 
@@ -193,6 +248,10 @@ class EngineConfiguration(Settings):
         if isinstance(path, str) and path != ":memory:":
             config["path"] = str(self.directory / Path(path).expanduser())
         return config
+
+    def serving(self, nats: NatsSettings) -> EngineConfiguration:
+        """This configuration in NATS mode as ``nats`` says."""
+        return self.model_copy(update={"nats": nats})
 
     def chat_model_of(self, agent: str | None) -> ChatModelSettings:
         """The model of an agent: its own, else the one for all."""

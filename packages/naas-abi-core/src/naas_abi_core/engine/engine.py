@@ -1,7 +1,8 @@
 """The engine: the order in which things come and go, and nothing else.
 
-``load``: find modules, load services, bind agent memory, load modules, find agents, tell modules.
-``shutdown``: unbind agent memory, unload modules in reverse, close services.
+``load``: find modules, load services, serve them in NATS mode, bind agent memory, load modules,
+find agents, tell modules.
+``shutdown``: unbind agent memory, unload modules in reverse, stop serving, close services.
 """
 
 from __future__ import annotations
@@ -44,12 +45,19 @@ class Engine:
     Args:
         configuration: What to load.
         plugins: Whom to ask for stores and models; the process's plugin manager when None.
+        serve: Whether it serves others if the configuration has ``nats``. Without that it works on
+            its store alone.
     """
 
     def __init__(
-        self, configuration: EngineConfiguration, *, plugins: pluggy.PluginManager | None = None
+        self,
+        configuration: EngineConfiguration,
+        *,
+        plugins: pluggy.PluginManager | None = None,
+        serve: bool = True,
     ) -> None:
         self.configuration = configuration
+        self._serve = serve
         self._plugins = plugins
         self._lock = RLock()
         self._memory: AgentMemory | None = None
@@ -59,14 +67,18 @@ class Engine:
 
     @classmethod
     def from_file(
-        cls, path: Path | str | None = None, *, plugins: pluggy.PluginManager | None = None
+        cls,
+        path: Path | str | None = None,
+        *,
+        plugins: pluggy.PluginManager | None = None,
+        serve: bool = True,
     ) -> Engine:
         """An engine for ``path``, or for the configuration file of the current directory.
 
         Raises:
             ConfigurationError: there is no such file, or it is wrong.
         """
-        return cls(EngineConfiguration.from_file(path), plugins=plugins)
+        return cls(EngineConfiguration.from_file(path), plugins=plugins, serve=serve)
 
     def load(self, module_names: Iterable[str] | None = None) -> None:
         """Load the enabled modules, or only those named and what they require.
@@ -163,7 +175,8 @@ class Engine:
         plugins = self._plugins or process_plugin_manager()
         found = find_modules(self.configuration, module_names)
         declared = {module.name: declared_services(module) for module in found}
-        self._services.load(frozenset().union(*declared.values()), self.configuration, plugins)
+        names = frozenset().union(*declared.values())
+        self._services.load(names, self.configuration, plugins, serve=self._serve)
         self._memory = decide_agent_memory(self._services, self.configuration, os.environ)
         set_default_agent_memory(self._memory)
         self._modules.load(found, declared, self._services, self.configuration, plugins)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from naas_abi_core.engine.configuration import EngineConfiguration
     from naas_abi_core.engine.module_graph import FoundModule
+    from naas_abi_core.engine.serving import Serving
     from naas_abi_core.services.document.port import DocumentPort
     from naas_abi_core.services.document.service import DocumentRoot, DocumentService
 
@@ -82,39 +83,61 @@ class EngineServices:
     def __init__(self) -> None:
         self.document_root: DocumentRoot | None = None
         self.unavailable: dict[str, str] = {}
+        self._serving: Serving | None = None
+
+    @property
+    def module_documents(self) -> DocumentRoot | None:
+        """The document service as modules use it: in NATS mode through the broker."""
+        return self._serving.module_documents if self._serving else self.document_root
 
     def load(
         self,
         names: Iterable[str],
         configuration: EngineConfiguration,
         plugins: pluggy.PluginManager,
+        *,
+        serve: bool,
     ) -> None:
-        """Load the services called ``names``.
+        """Load the services called ``names``, or all to ``serve`` them in NATS mode.
 
-        Without naas-abi-sdk there is no document service, and that is no error yet: the engine
-        warns, and a module that uses the service is told.
+        Without naas-abi-sdk there is no document service, and unless it is to be served that is no
+        error yet: the engine warns, and a module that uses the service is told.
 
         Raises:
             ConfigurationError: no adapter has the configured name, or its ``config`` is wrong.
-            ServiceUnavailable: the store cannot be opened.
+            ServiceUnavailable: the store cannot be opened, or the service cannot be served.
         """
-        if "document" not in names:
+        serve = serve and configuration.nats is not None
+        if "document" not in names and not serve:
             return
         try:
             from naas_abi_core.services.document.service import DocumentService
         except ModuleNotFoundError as error:
             if not (error.name or "").startswith("naas_abi_sdk"):
                 raise
+            if serve:
+                raise ServiceUnavailable(_SDK_MISSING, where="nats", mend=_SDK_MEND) from error
             self.unavailable["document"] = f"{_SDK_MISSING}. {_SDK_MEND}"
             return
-        open_adapter = document_adapter(configuration, plugins)
-        self.document_root = DocumentService.for_engine(_opened(open_adapter, configuration))
+        if serve:
+            from naas_abi_core.engine.serving import Serving, check_servable
+
+            check_servable(configuration)
+        documents = _opened(document_adapter(configuration, plugins), configuration)
+        self.document_root = DocumentService.for_engine(documents)
+        if serve:
+            self._serving = Serving(documents, configuration)
 
     def close(self) -> None:
         """Close what was opened; again has no effect."""
+        serving, self._serving = self._serving, None
         root, self.document_root = self.document_root, None
-        if root is not None:
-            root.close()
+        try:
+            if serving is not None:
+                serving.close()
+        finally:
+            if root is not None:
+                root.close()
 
 
 def document_adapter(
@@ -184,7 +207,7 @@ class DeclaredServices:
             ServiceUnavailable: it is not loaded, or no longer.
         """
         self._require("document")
-        root = self._services.document_root
+        root = self._services.module_documents
         if root is None:
             reason = self._services.unavailable.get("document", "the engine is shut down")
             raise ServiceUnavailable(reason, where=f"module {self._module}, service 'document'")

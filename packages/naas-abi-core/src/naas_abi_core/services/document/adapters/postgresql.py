@@ -50,10 +50,10 @@ from naas_abi_core.services.document.adapters.postgresql_sessions import Session
 from naas_abi_core.services.document.adapters.postgresql_settings import check_settings
 from naas_abi_core.services.document.adapters.postgresql_writing import (
     delete,
-    is_repeatable,
     put,
     write,
 )
+from naas_abi_core.services.document.adapters.repeating import is_repeatable
 from naas_abi_core.services.document.adapters.sql.declaring import is_declared
 from naas_abi_core.services.document.adapters.sql.layout import Layout
 from naas_abi_core.services.document.adapters.sql.reading import (

@@ -22,10 +22,10 @@ from naas_abi_core.services.document.adapters.postgresql_batches import (
 from naas_abi_core.services.document.adapters.postgresql_sessions import Session
 from naas_abi_core.services.document.adapters.sql.layout import Layout
 from naas_abi_core.services.document.adapters.sql.writing import Row, taken, wrong_version
-from naas_abi_sdk.document.types import Delete, Keep, Outcome, Put, Require, Write
+from naas_abi_sdk.document.types import Delete, Keep, Outcome, Put, Require
 from naas_abi_sdk.errors import UniqueViolation, VersionConflict
 
-__all__ = ["delete", "is_repeatable", "put", "write"]
+__all__ = ["delete", "put", "write"]
 
 #: Times a creation starts over because what refused it was gone when it looked; each time another
 #: writer has committed twice in between.
@@ -59,13 +59,6 @@ def delete(session: Session, row: Row) -> None:
     if not done and isinstance(row.write, Delete) and row.write.if_version is not None:
         with session.transaction():
             _Writer(session, 0).delete(row)
-
-
-def is_repeatable(item: Write) -> bool:
-    """Whether doing it again, when it may have been done, is the same as doing it once."""
-    if isinstance(item, Put):
-        return item.if_version == 0
-    return not isinstance(item, Delete) or item.if_version is None
 
 
 def _at_once(session: Session, batch: Batch, now: int) -> list[Stored | None] | None:
