@@ -45,6 +45,7 @@ async def connected(url: str) -> AsyncIterator[Client]:
         for subscription in list(client._subs.values()):
             with suppress(nats.errors.Error):
                 await subscription.unsubscribe()
+        client.options["max_reconnect_attempts"] = 1
         with suppress(OSError):
             await client.close()
 

@@ -84,7 +84,9 @@ class NatsServer:
 
     def pause(self) -> None:
         """Have it do nothing, as a network that is cut in the middle; :meth:`go_on` ends that."""
+        assert self.process is not None
         self._signal(signal.SIGSTOP)
+        os.waitpid(self.process.pid, os.WUNTRACED)  # the signal is delivered when it has stopped
 
     def go_on(self) -> None:
         """End a pause."""

@@ -183,7 +183,8 @@ async def _connect(
         failure = await _failure_within(timeout, asyncio.ensure_future(connecting))
     finally:
         if failure is not None:
-            with suppress(OSError):
+            # Releases of nats-py stumble over a transport that never came to be.
+            with suppress(OSError, AttributeError):
                 await client.close()
     if failure is not None:
         raise _named(settings, seen[0] if seen else failure) from failure

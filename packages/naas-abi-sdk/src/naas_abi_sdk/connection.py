@@ -216,6 +216,8 @@ class Connection:
         if self._replies is not None:
             with suppress(Error):
                 await self._replies.unsubscribe()
+        # Cancelling its attempts to connect again may fail on Python 3.10; then they end by this.
+        self._client.options["max_reconnect_attempts"] = 1
         with suppress(OSError):
             await self._client.close()
 
