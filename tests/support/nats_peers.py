@@ -22,8 +22,10 @@ from naas_abi_sdk.proto.transfer.v1 import transfer_pb2
 from naas_abi_sdk.subjects import DOCUMENT_PREFIX, OVERFLOW_PREFIX, message_size
 from naas_abi_sdk.testing import MemoryDocuments
 
-#: A request's body and headers to the reply's.
-Answer = Callable[[bytes, Mapping[str, str]], Awaitable["tuple[bytes, dict[str, str] | None]"]]
+#: A request's body and headers to the reply's; None leaves it without one.
+Answer = Callable[
+    [bytes, Mapping[str, str]], Awaitable["tuple[bytes, dict[str, str] | None] | None"]
+]
 
 OWNER = "0123456789abcdef0123456789abcdef"
 
@@ -54,9 +56,9 @@ async def serve(client: Client, subject: str, answer: Answer) -> None:
     """Answer ``subject`` with what ``answer`` returns, any number of requests at once."""
 
     async def answered(message: Msg) -> None:
-        body, headers = await answer(message.data, message.headers or {})
-        if not client.is_closed:
-            await client.publish(message.reply, body, headers=headers)
+        reply = await answer(message.data, message.headers or {})
+        if reply is not None and not client.is_closed:
+            await client.publish(message.reply, reply[0], headers=reply[1])
 
     answering: set[asyncio.Task[None]] = set()
 
@@ -128,7 +130,8 @@ class Transfers:
 class DocumentPeer:
     """A document service in memory; ``batches`` says whether it has our ``write``.
 
-    Without it this is a service of earlier releases: it knows no projection either.
+    Without it this is a service of earlier releases: it knows no projection either. The next
+    ``unanswered`` calls are done and their replies lost.
     """
 
     def __init__(self, client: Client, *, batches: bool = True) -> None:
@@ -136,6 +139,7 @@ class DocumentPeer:
         self.transfers = Transfers(client)
         self.calls: list[str] = []
         self.batches = batches
+        self.unanswered = 0
         self._client = client
 
     async def start(self) -> DocumentPeer:
@@ -162,6 +166,9 @@ class DocumentPeer:
                 told = str(error) if isinstance(error, InvalidArgument) else error.code
                 response.error.code, response.error.message = error.code, told
             reply = response.SerializeToString()
+            if self.unanswered:
+                self.unanswered -= 1
+                return None
             if message_size(reply, None) > self._client.max_payload:
                 return b"", self.transfers.park(reply)
             return reply, None

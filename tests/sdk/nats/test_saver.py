@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import subprocess
 import sys
 import threading
@@ -193,6 +194,58 @@ def test_failures_of_the_service_propagate(home):
     home.run(home.client.close())
     with pytest.raises(Unavailable, match="closed"):
         calls.put(config(number=1), make_checkpoint(2, {"a": 2}))
+
+
+def test_a_save_whose_reply_was_lost_is_repeated_with_the_same_end(home):
+    saver = DocumentCheckpointSaver.for_agent(home.client, "support")
+    home.run(saver.setup())
+    calls = InLoop(saver, home.run)
+    home.client.transport.timeout = 1.0
+    calls.put(config(), make_checkpoint(1, {"a": "x" * 3000}))
+    home.peer.unanswered = 1
+    at = calls.put(config(number=1), make_checkpoint(2, {"a": ["y" * 3000] * 3}))
+    home.peer.unanswered = 1
+    calls.put_writes(at, [("a", "z" * 3000), ("__interrupt__", 1)], "task")
+    written = home.peer.store.snapshot()
+    assert home.peer.calls.count("write") >= 5
+    loaded = calls.get_tuple(config())
+    assert loaded.checkpoint["channel_values"] == {"a": ["y" * 3000] * 3}
+    assert sorted(loaded.pending_writes) == [
+        ("task", "__interrupt__", 1),
+        ("task", "a", "z" * 3000),
+    ]
+    home.peer.unanswered = 1
+    calls.delete_thread("t-1")
+    assert calls.get_tuple(config()) is None
+    assert all(not each for each in home.peer.store.snapshot()["acme.chat"].values())
+    assert written != home.peer.store.snapshot()
+
+
+def test_cancelled_saves_lose_nothing_that_was_acknowledged(home):
+    saver = DocumentCheckpointSaver.for_agent(home.client, "support")
+    home.run(saver.setup())
+    chance = random.Random(11)
+
+    async def turns():
+        saved = set()
+        for number in range(1, 60):
+            checkpoint = make_checkpoint(number, {"n": [number] * 500})
+            save = asyncio.create_task(saver.aput(config(), checkpoint, STEP, {}))
+            await asyncio.sleep(chance.choice([0, 0.001, 0.003, 0.01]))
+            if chance.random() < 0.5:
+                save.cancel()
+            try:
+                await asyncio.wait_for(save, 20)
+                saved.add(checkpoint["id"])
+            except asyncio.CancelledError:
+                pass
+        await asyncio.wait_for(saver.aput(config(), make_checkpoint(99, {}), STEP, {}), 20)
+        found = [item.checkpoint["id"] async for item in saver.alist(config())]
+        return saved, set(found)
+
+    saved, found = home.run(turns())
+    assert saved <= found
+    assert len(saved) < 59, "some were cancelled"
 
 
 #: Built and compiled where there is no loop, then used in two, one after the other.

@@ -7,7 +7,6 @@ import logging
 import ssl
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,8 +25,9 @@ _log = logging.getLogger(__name__)
 #: Seconds between two tries to connect: before the first success, and after a lost connection.
 _TRY_AGAIN: Final = 0.25
 
-#: Seconds a try that is given up has to end.
-_CANCELLING: Final = 1.0
+#: Seconds a try that is given up has to end, and its client to close: behind a TLS handshake that
+#: failed that may take half a minute.
+_CANCELLING: Final = 0.2
 
 #: Seconds between two checks that the broker is still there; a connection that fails two in a row
 #: is opened again. A silent network costs the saves of a minute, not of nats-py's four.
@@ -183,9 +183,7 @@ async def _connect(
         failure = await _failure_within(timeout, asyncio.ensure_future(connecting))
     finally:
         if failure is not None:
-            # Releases of nats-py stumble over a transport that never came to be.
-            with suppress(OSError, AttributeError):
-                await client.close()
+            await _failure_within(_CANCELLING, asyncio.ensure_future(client.close()))
     if failure is not None:
         raise _named(settings, seen[0] if seen else failure) from failure
     client.options.update(allow_reconnect=True, max_reconnect_attempts=-1)
@@ -243,7 +241,7 @@ def _check_readable(file: Path | str) -> None:
 
 def _check_nkeys() -> None:
     if find_spec("nkeys") is None:
-        message = "NKeys and credentials files need a package: pip install 'nats-py[nkeys]'"
+        message = "NKeys and credentials files need a package: pip install 'naas-abi-sdk[nkeys]'"
         raise Unauthenticated(message)
 
 

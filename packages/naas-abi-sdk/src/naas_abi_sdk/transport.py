@@ -369,7 +369,8 @@ class Transport:
                 self.settings,
                 name=self._name,
                 inbox_prefix=self._inbox_prefix,
-                seconds=max(call.left, 0),
+                # Ends before the call does, which can then say what was wrong.
+                seconds=max(call.left * 0.9, 0),
             )
             self._opening = asyncio.get_running_loop().create_task(opening)
             self._opening.add_done_callback(_seen)
