@@ -124,7 +124,7 @@ async def open_connection(
         watcher: Is told what happens later.
 
     Raises:
-        Unauthenticated: the broker refuses the login.
+        Unauthenticated: the broker refuses the login, or its certificate is not trusted.
         Unavailable: it cannot be reached, or the text says what else.
     """
     options = {**_options(settings), "name": name, "inbox_prefix": inbox_prefix}
@@ -211,6 +211,12 @@ def _named(settings: BrokerSettings, error: BaseException) -> Exception:
     told = str(error) or "there was no answer in time"
     if "authorization" in told.lower() or "authentication" in told.lower():
         message = f"the broker at {settings.place} refuses the login; check user and credentials"
+        return Unauthenticated(message)
+    if isinstance(error, ssl.SSLCertVerificationError):
+        message = (
+            f"the certificate of the broker at {settings.place} is not trusted: "
+            f"{error.verify_message}; give its authority's certificate as tls_ca_file"
+        )
         return Unauthenticated(message)
     message = f"the broker at {settings.place} cannot be reached: {told.removeprefix('nats: ')}"
     return Unavailable(message)

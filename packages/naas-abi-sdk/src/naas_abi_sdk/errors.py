@@ -143,7 +143,7 @@ class TransportError(ABIError):
 
 
 class Unauthenticated(TransportError):
-    """The service token or the broker's credentials were refused. Check the key and the clock."""
+    """A token, login or certificate was refused. Check what the text names, and the clock."""
 
     code = "UNAUTHENTICATED"
 
