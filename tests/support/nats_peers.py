@@ -130,8 +130,8 @@ class Transfers:
 class DocumentPeer:
     """A document service in memory; ``batches`` says whether it has our ``write``.
 
-    Without it this is a service of earlier releases: it knows no projection either. The next
-    ``unanswered`` calls are done and their replies lost.
+    Without it this is a service of earlier releases, which has neither projection nor groups. The
+    next ``unanswered`` calls are done and their replies lost.
     """
 
     def __init__(self, client: Client, *, batches: bool = True) -> None:
@@ -145,7 +145,7 @@ class DocumentPeer:
     async def start(self) -> DocumentPeer:
         await self.transfers.start()
         for name, (request_type, response_type, handle) in _OPERATIONS.items():
-            if name != "write" or self.batches:
+            if self.batches or name not in _NEWER:
                 await self.serve(name, request_type, response_type, handle)
         return self
 
@@ -201,6 +201,21 @@ def _find(store: MemoryDocuments, request: Any, response: Any) -> None:
     response.CopyFrom(wire.to_page(page))
 
 
+def _groups(store: MemoryDocuments, request: Any, response: Any) -> None:
+    page = store.groups(
+        request.namespace,
+        request.collection,
+        request.by,
+        wire.from_predicates(request.where),
+        request.limit if request.HasField("limit") else 100,
+        request.cursor if request.HasField("cursor") else None,
+    )
+    response.CopyFrom(wire.to_group_page(page))
+
+
+#: What services of earlier releases lack.
+_NEWER = ("write", "groups")
+
 _OPERATIONS: dict[str, tuple[Any, Any, Callable[[MemoryDocuments, Any, Any], object]]] = {
     "ensure_collection": (
         proto.EnsureCollectionRequest,
@@ -249,6 +264,7 @@ _OPERATIONS: dict[str, tuple[Any, Any, Callable[[MemoryDocuments, Any, Any], obj
             if_version=asked.if_version if asked.HasField("if_version") else None,
         ),
     ),
+    "groups": (proto.GroupsRequest, proto.GroupsResponse, _groups),
     "find": (proto.FindRequest, proto.FindResponse, _find),
     "count": (
         proto.CountRequest,

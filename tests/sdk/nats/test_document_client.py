@@ -210,6 +210,32 @@ async def test_a_service_without_projection_is_projected_here(broker):
 
 
 @in_loop
+async def test_groups_are_the_same_from_a_service_that_has_none(broker):
+    pages = []
+    for batches in (True, False):
+        async with documents_of(broker, batches=batches) as (documents, peer):
+            await documents.ensure_collection(
+                CollectionSpec("mail", [FieldSpec("to", "string", indexed=True)])
+            )
+            for number, to in enumerate(["b", "a", "b", "c"]):
+                await documents.put("mail", f"m-{number}", {"to": to, "read": number > 1})
+            peer.calls.clear()
+            first = await documents.groups("mail", "to", limit=2)
+            rest = await documents.groups("mail", "to", (), 2, first.cursor)
+            assert ("groups" in peer.calls) is batches
+            assert rest.cursor is None
+            assert first.items[1].first_created_at < first.items[1].last_created_at
+            pages.append([(group.value, group.count) for group in (*first.items, *rest.items)])
+            unread = await documents.groups("mail", "to", [Predicate("read", "eq", value=False)])
+            assert [(group.value, group.count) for group in unread.items] == [("a", 1), ("b", 1)]
+            with pytest.raises(InvalidArgument, match="cursor"):
+                await documents.groups("mail", "to", cursor="wrong")
+            with pytest.raises(CollectionNotFound):
+                await documents.groups("none", "to")
+    assert pages == [[("a", 1), ("b", 2), ("c", 1)]] * 2
+
+
+@in_loop
 async def test_a_taken_unique_value_is_named(broker):
     async with documents_of(broker) as (documents, _):
         await documents.ensure_collection(

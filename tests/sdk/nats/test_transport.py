@@ -198,14 +198,16 @@ async def test_a_repeatable_call_survives_a_broker_that_is_killed_and_started_ag
     with nats_server() as server:
         async with serving(server.url) as service, transport_to(server.url) as transport:
             assert await count(transport) == 7
-            service.delay = 0.3
+            service.delay, service.reply = 0.1, None
             call = asyncio.create_task(count(transport, repeatable=True))
             await service.has_seen(2)
             server.kill()
             await asyncio.sleep(0.5)
-            service.delay = 0
+            service.delay, service.reply = 0, (COUNTED, None)
+            started = time.monotonic()
             await asyncio.to_thread(server.start)
             assert await call == 7
+            assert time.monotonic() - started < 4, "it did not wait for half of its time"
             assert await count(transport) == 7
 
 

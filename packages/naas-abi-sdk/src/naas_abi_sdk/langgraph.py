@@ -36,6 +36,7 @@ from naas_abi_sdk.langgraph_documents.listing import (
     ThreadSummary,
     contains,
     lineage,
+    thread_ids,
     threads,
 )
 from naas_abi_sdk.langgraph_documents.schema import VALUE_CACHE_BYTES
@@ -153,7 +154,7 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
 
     async def athread_ids(self) -> Sequence[str]:
         """Sorted ids of the threads that have a checkpoint."""
-        return sorted(summary.thread_id for summary in await self.athreads())
+        return await self._run(thread_ids(self._memory))
 
     async def acontains(self, config: RunnableConfig) -> bool:
         """Whether the checkpoint (or any, without id) that ``config`` names is stored."""
@@ -219,7 +220,9 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
     @property
     def _memory(self) -> Memory:
         # LangGraph swaps ``serde`` on copies of a saver; what is remembered is for all of them.
-        return replace(self._remembered, serde=self.serde)
+        if self._remembered.serde is not self.serde:
+            self._remembered = replace(self._remembered, serde=self.serde)
+        return self._remembered
 
     async def _perform(self, command: Command) -> Any:
         return await aperform(self._documents, command)

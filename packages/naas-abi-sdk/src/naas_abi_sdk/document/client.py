@@ -11,17 +11,23 @@ What the methods promise is what every store promises. What is different behind 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, TypeVar, final
 
+from naas_abi_sdk.document.commands import Groups
+from naas_abi_sdk.document.driving import arun
 from naas_abi_sdk.document.encoding import check_text
+from naas_abi_sdk.document.grouping import groups_by_finding, prepare_groups
+from naas_abi_sdk.document.performing import aperform
 from naas_abi_sdk.document.single_writes import write_singly
 from naas_abi_sdk.document.types import (
     CollectionSpec,
     Data,
     Delete,
     Document,
+    GroupPage,
     OrderBy,
     Outcome,
     Page,
@@ -36,9 +42,11 @@ from naas_abi_sdk.document.validation import (
     check_limit,
     check_max_bytes,
     check_name,
+    check_predicates,
 )
 from naas_abi_sdk.document.wire import (
     from_document,
+    from_group_page,
     from_outcomes,
     from_page,
     from_spec,
@@ -70,8 +78,8 @@ R = TypeVar("R")
 #: Documents ``iterate`` asks for at a time.
 _ITERATE_BATCH: Final = 500
 
-#: Seconds for which a service without ``write`` is not asked for it again.
-_WITHOUT_WRITE: Final = 60.0
+#: Seconds for which a service that lacks an operation is not asked for it again.
+_WITHOUT: Final = 60.0
 
 
 async def namespaces(transport: Transport) -> list[str]:
@@ -99,7 +107,7 @@ class DocumentClient:
         check_name(namespace, "namespace")
         self._transport = transport
         self._namespace = namespace
-        self._without_write_until = float("-inf")
+        self._without_until: dict[str, float] = {}
 
     @property
     def namespace(self) -> str:
@@ -257,6 +265,33 @@ class DocumentClient:
             if cursor is None:
                 return
 
+    async def groups(
+        self,
+        collection: str,
+        by: str,
+        where: Iterable[Predicate] = (),
+        limit: int = DEFAULT_PAGE_SIZE,
+        cursor: str | None = None,
+    ) -> GroupPage:
+        """Read one page of the groups that documents form by the value of a field."""
+        conditions = tuple(check_predicates(where))
+        prepare_groups(self._namespace, collection, by, conditions, limit, cursor)
+        messages = to_predicates(conditions)
+
+        async def ask() -> GroupPage:
+            request = proto.GroupsRequest(
+                collection=collection, by=by, where=messages, limit=limit, cursor=cursor
+            )
+            what = f"of {by!r} in {collection!r}"
+            response = await self._call("groups", what, request, repeatable=True, patient=False)
+            return _read("groups", from_group_page, response)
+
+        async def by_finding() -> GroupPage:
+            query = Groups(collection, by, conditions, limit, cursor)
+            return await arun(groups_by_finding(self._namespace, query), partial(aperform, self))
+
+        return await self._or_else("groups", ask, by_finding)
+
     async def count(self, collection: str, where: Iterable[Predicate] = ()) -> int:
         """How many documents meet every predicate."""
         check_name(collection, "collection name")
@@ -304,17 +339,30 @@ class DocumentClient:
         messages = to_writes(writes)
         if not writes:
             return []
-        if self._now() >= self._without_write_until:
+        return await self._or_else(
+            "write",
+            partial(self._write, messages, writes, repeatable=repeatable),
+            partial(write_singly, self, stages, repeatable=repeatable),
+        )
+
+    async def _or_else(
+        self,
+        operation: str,
+        ask: Callable[[], Awaitable[R]],
+        instead: Callable[[], Awaitable[R]],
+    ) -> R:
+        """What ``ask`` returns, or ``instead`` where the service is one without ``operation``."""
+        if self._now() >= self._without_until.get(operation, 0):
             try:
-                return await self._write(messages, writes, repeatable=repeatable)
+                return await ask()
             except NobodyServes:
-                # Either there is no engine, which this waits for, or it is one without batches.
+                # Either there is no engine, which this waits for, or it is an earlier one.
                 await self.collections()
             try:
-                return await self._write(messages, writes, repeatable=repeatable)
+                return await ask()
             except NobodyServes:
-                self._without_write_until = self._now() + _WITHOUT_WRITE
-        return await write_singly(self, stages, repeatable=repeatable)
+                self._without_until[operation] = self._now() + _WITHOUT
+        return await instead()
 
     async def _write(
         self, messages: Sequence[proto.Write], writes: Sequence[Write], *, repeatable: bool
@@ -374,6 +422,7 @@ _RESPONSES: Final[dict[str, type[Any]]] = {
     "delete": proto.DeleteResponse,
     "find": proto.FindResponse,
     "count": proto.CountResponse,
+    "groups": proto.GroupsResponse,
     "write": proto.WriteResponse,
 }
 

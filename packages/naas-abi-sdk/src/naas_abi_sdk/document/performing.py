@@ -97,6 +97,16 @@ class AsyncDocuments(Protocol):
     ) -> Page:
         """Read one page of a query."""
 
+    async def groups(
+        self,
+        collection: str,
+        by: str,
+        where: Sequence[Predicate] = ...,
+        limit: int = ...,
+        cursor: str | None = ...,
+    ) -> GroupPage:
+        """Read one page of groups."""
+
     async def write_stages(
         self, stages: Sequence[Sequence[Write]], *, repeatable: bool = ...
     ) -> list[Outcome]:
@@ -153,6 +163,8 @@ async def aperform(documents: AsyncDocuments, command: Command) -> Any:
                 fields=command.fields,
                 max_bytes=command.max_bytes,
             )
+        case Groups(collection, by, where, limit, cursor):
+            return await documents.groups(collection, by, where, limit, cursor)
         case Together(reads):
             return await all_of([partial(aperform, documents, read) for read in reads])
         case Apply(stages):

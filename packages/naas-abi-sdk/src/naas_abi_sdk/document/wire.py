@@ -19,6 +19,8 @@ from naas_abi_sdk.document.types import (
     Document,
     FieldSpec,
     FieldType,
+    Group,
+    GroupPage,
     Keep,
     Operator,
     OrderBy,
@@ -48,6 +50,7 @@ from naas_abi_sdk.proto.document.v1 import document_pb2 as proto
 
 __all__ = [
     "from_document",
+    "from_group_page",
     "from_order_by",
     "from_outcomes",
     "from_page",
@@ -56,6 +59,7 @@ __all__ = [
     "from_spec",
     "from_writes",
     "to_document",
+    "to_group_page",
     "to_order_by",
     "to_outcomes",
     "to_page",
@@ -105,6 +109,34 @@ def from_page(response: proto.FindResponse) -> Page:
     """The page that a response carries."""
     items = tuple(from_document(item) for item in response.items)
     return Page(items, response.cursor if response.HasField("cursor") else None)
+
+
+def to_group_page(page: GroupPage) -> proto.GroupsResponse:
+    """A page of groups, in the response that carries it."""
+    groups = [
+        proto.Group(
+            value=group.value,
+            count=group.count,
+            first_created_at=group.first_created_at.isoformat(),
+            last_created_at=group.last_created_at.isoformat(),
+        )
+        for group in page.items
+    ]
+    return proto.GroupsResponse(items=groups, cursor=page.cursor)
+
+
+def from_group_page(response: proto.GroupsResponse) -> GroupPage:
+    """The page of groups that a response carries."""
+    groups = tuple(
+        Group(
+            group.value,
+            group.count,
+            read_datetime(group.first_created_at),
+            read_datetime(group.last_created_at),
+        )
+        for group in response.items
+    )
+    return GroupPage(groups, response.cursor if response.HasField("cursor") else None)
 
 
 def to_spec(spec: CollectionSpec) -> proto.CollectionSpec:

@@ -313,6 +313,46 @@ class CountResponse(_message.Message):
     count: int
     def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ..., count: _Optional[int] = ...) -> None: ...
 
+class GroupsRequest(_message.Message):
+    __slots__ = ("context", "namespace", "collection", "by", "where", "limit", "cursor")
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    COLLECTION_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    WHERE_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    context: _common_pb2.CallContext
+    namespace: str
+    collection: str
+    by: str
+    where: _containers.RepeatedCompositeFieldContainer[Predicate]
+    limit: int
+    cursor: str
+    def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., namespace: _Optional[str] = ..., collection: _Optional[str] = ..., by: _Optional[str] = ..., where: _Optional[_Iterable[_Union[Predicate, _Mapping[_Any, _Any]]]] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+
+class Group(_message.Message):
+    __slots__ = ("value", "count", "first_created_at", "last_created_at")
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    FIRST_CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    LAST_CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    value: str
+    count: int
+    first_created_at: str
+    last_created_at: str
+    def __init__(self, value: _Optional[str] = ..., count: _Optional[int] = ..., first_created_at: _Optional[str] = ..., last_created_at: _Optional[str] = ...) -> None: ...
+
+class GroupsResponse(_message.Message):
+    __slots__ = ("error", "items", "cursor")
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    error: _common_pb2.CallError
+    items: _containers.RepeatedCompositeFieldContainer[Group]
+    cursor: str
+    def __init__(self, error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ..., items: _Optional[_Iterable[_Union[Group, _Mapping[_Any, _Any]]]] = ..., cursor: _Optional[str] = ...) -> None: ...
+
 class WriteRequest(_message.Message):
     __slots__ = ("context", "namespace", "writes")
     CONTEXT_FIELD_NUMBER: _ClassVar[int]
