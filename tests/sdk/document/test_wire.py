@@ -232,6 +232,7 @@ class Text(str):
     ids=ascii,
 )  # fmt: skip
 def test_what_a_store_refuses_is_refused_with_the_same_words(value):
+    """C110: text that is not valid UTF-8 among it."""
     with pytest.raises(InvalidArgument) as in_process:
         check_data({"x": value})
     with pytest.raises(InvalidArgument) as remote:

@@ -157,6 +157,7 @@ SYNC_CALLS = {
 
 @pytest.mark.parametrize("name", SYNC_CALLS)
 def test_a_sync_call_in_the_loop_is_refused_and_names_the_async_one(home, name):
+    """C094."""
     saver = DocumentCheckpointSaver.for_agent(home.client, "support")
 
     async def call():
@@ -197,6 +198,7 @@ def test_failures_of_the_service_propagate(home):
 
 
 def test_a_save_whose_reply_was_lost_is_repeated_with_the_same_end(home):
+    """C107."""
     saver = DocumentCheckpointSaver.for_agent(home.client, "support")
     home.run(saver.setup())
     calls = InLoop(saver, home.run)
@@ -222,6 +224,7 @@ def test_a_save_whose_reply_was_lost_is_repeated_with_the_same_end(home):
 
 
 def test_cancelled_saves_lose_nothing_that_was_acknowledged(home):
+    """C099."""
     saver = DocumentCheckpointSaver.for_agent(home.client, "support")
     home.run(saver.setup())
     chance = random.Random(11)
@@ -269,6 +272,7 @@ asyncio.run(use())
 
 
 def test_it_is_built_without_a_loop_and_without_a_broker():
+    """C095."""
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", BUILT_EARLY],
         capture_output=True,

@@ -195,6 +195,7 @@ async def test_the_late_reply_to_the_first_of_two_requests_counts(broker):
 
 @running
 async def test_a_repeatable_call_survives_a_broker_that_is_killed_and_started_again():
+    """C096."""
     with nats_server() as server:
         async with serving(server.url) as service, transport_to(server.url) as transport:
             assert await count(transport) == 7
@@ -232,6 +233,7 @@ async def test_a_call_sent_once_ends_with_an_error_that_says_what_is_unknown():
 
 @running
 async def test_a_lost_reply_subscription_is_noticed_and_replaced(broker):
+    """C103."""
     async with serving(broker.url) as service, transport_to(broker.url, timeout=2) as transport:
         assert await count(transport) == 7
         await drop_replies(transport)
@@ -257,6 +259,7 @@ async def drop_replies(transport):
 
 @running
 async def test_cancelled_calls_harm_no_other(broker):
+    """C105."""
     async with serving(broker.url) as service, transport_to(broker.url) as transport:
         chance = random.Random(7)
         service.delay = 0.002
@@ -274,6 +277,8 @@ async def test_cancelled_calls_harm_no_other(broker):
 
 @pytest.mark.parametrize("surplus", [-1, 0, 1, 5000, 300_000])
 def test_a_request_about_as_large_as_the_broker_takes_arrives(broker, surplus):
+    """C102."""
+
     @running
     async def scenario():
         async with connected(broker.url) as client, transport_to(broker.url) as transport:
@@ -307,6 +312,7 @@ def test_a_request_about_as_large_as_the_broker_takes_arrives(broker, surplus):
 
 @running
 async def test_a_request_that_nobody_takes_in_pieces_is_refused_and_harms_no_other(broker):
+    """C102."""
     async with serving(broker.url) as service:
         async with transport_to(broker.url, timeout=1.5) as transport:
             other = asyncio.create_task(count(transport))
@@ -344,6 +350,7 @@ async def test_a_parked_reply_is_fetched_whole(broker):
 
 @running
 async def test_a_limit_lowered_while_connected_is_met():
+    """C102."""
     with nats_server(max_payload=1024 * 1024) as server:
         async with connected(server.url) as client:
             transfers = Transfers(client)
