@@ -79,16 +79,18 @@ def build(checkpointer: Any) -> Any:
     return graph.compile(checkpointer=checkpointer)
 
 
-def begin(graph: Any) -> None:
-    """Run all turns and leave the last one waiting for an answer."""
-    for turn in range(1, TURNS + 1):
-        graph.invoke({"messages": [HumanMessage(f"question {turn}", id=f"q-{turn}")]}, CONFIG)
-        if turn < TURNS:
-            graph.invoke(Command(resume=f"approved {turn}"), CONFIG)
+def beginning() -> list[Any]:
+    """What is said in all turns; the last one is left waiting for an answer."""
+    said = [turn for number in range(1, TURNS + 1) for turn in whole_turn(str(number))]
+    return said[:-1]
 
 
-def go_on(graph: Any) -> None:
-    """Answer what the thread waits for and run one more whole turn."""
-    graph.invoke(Command(resume="approved elsewhere"), CONFIG)
-    graph.invoke({"messages": [HumanMessage("question more", id="q-more")]}, CONFIG)
-    graph.invoke(Command(resume="approved more"), CONFIG)
+def continuation(name: str = "more") -> list[Any]:
+    """The answer to what the thread waits for, and one more whole turn."""
+    return [Command(resume="approved elsewhere"), *whole_turn(name)]
+
+
+def whole_turn(name: str) -> list[Any]:
+    """A question, and the approval of what comes of it."""
+    asked = {"messages": [HumanMessage(f"question {name}", id=f"q-{name}")]}
+    return [asked, Command(resume=f"approved {name}")]

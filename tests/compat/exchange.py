@@ -11,7 +11,7 @@ import base64
 import hashlib
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -30,23 +30,36 @@ SCOPE = {"thread_id": "fixed-1", "checkpoint_ns": ""}
 def export(documents: Any, target: Path) -> None:
     """Write every document, in the order of collection and id."""
     found = [
-        {"collection": collection, "id": document.id, "data": _tag(document.data)}
+        (collection, document.id, document.data)
         for collection in documents.collections()
         for document in documents.iterate(collection)
     ]
-    found.sort(key=lambda entry: (entry["collection"], entry["id"]))
+    write_documents(found, target)
+
+
+def write_documents(documents: list[tuple[str, str, Any]], target: Path) -> None:
+    """Write collections, ids and data of documents, in order."""
+    found = [
+        {"collection": collection, "id": id_, "data": _tag(data)}
+        for collection, id_, data in sorted(documents, key=lambda document: document[:2])
+    ]
     target.write_text(json.dumps(found, sort_keys=True, indent=0), "utf-8")
 
 
 def bring_in(documents: Any, source: Path) -> None:
     """Store what the other side wrote."""
-    for entry in json.loads(source.read_text("utf-8")):
-        documents.put(entry["collection"], entry["id"], _untag(entry["data"]))
+    for entry in read_documents(source):
+        documents.put(*entry)
 
 
-def snapshot(saver: Any, config: dict[str, Any], target: Path) -> None:
-    """Write everything the saver reads of a thread, in words that no version of a class changes."""
-    thread = {"configurable": {"thread_id": config["configurable"]["thread_id"]}}
+def read_documents(source: Path) -> list[tuple[str, str, Any]]:
+    """What :func:`write_documents` wrote."""
+    entries = json.loads(source.read_text("utf-8"))
+    return [(entry["collection"], entry["id"], _untag(entry["data"])) for entry in entries]
+
+
+def write_snapshot(entries: Iterable[Any], target: Path) -> None:
+    """Write everything a saver reads of a thread, in words that no version of a class changes."""
     found = [
         {
             "config": entry.config,
@@ -56,7 +69,7 @@ def snapshot(saver: Any, config: dict[str, Any], target: Path) -> None:
             # Tasks that ran side by side have no order that the two agree on; writes of one do.
             "writes": _plain(sorted(entry.pending_writes or (), key=lambda write: write[0])),
         }
-        for entry in saver.list(thread)
+        for entry in entries
     ]
     target.write_text(json.dumps(found, sort_keys=True, indent=1), "utf-8")
 
@@ -101,14 +114,19 @@ def run(side: Side, arguments: list[str]) -> None:
         fixed_puts(saver)
         export(documents, files[0])
         return
+    said: list[Any] = []
     if command == "begin":
-        conversation.begin(conversation.build(saver))
+        said = conversation.beginning()
     else:
         bring_in(documents, files.pop())
         if command == "go-on":
-            conversation.go_on(conversation.build(saver))
+            said = conversation.continuation()
+    graph = conversation.build(saver)
+    for given in said:
+        graph.invoke(given, conversation.CONFIG)
     export(documents, files[0])
-    snapshot(saver, conversation.CONFIG, files[1])
+    thread = {"configurable": {"thread_id": conversation.CONFIG["configurable"]["thread_id"]}}
+    write_snapshot(saver.list(thread), files[1])
 
 
 def main(side: Side) -> None:
