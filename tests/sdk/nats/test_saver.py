@@ -6,7 +6,6 @@ import asyncio
 import random
 import subprocess
 import sys
-import threading
 from collections import Counter
 
 import pytest
@@ -16,80 +15,42 @@ from naas_abi_sdk.client import ABIClient
 from naas_abi_sdk.errors import DocumentStorageError, Unavailable
 from naas_abi_sdk.langgraph import DocumentCheckpointSaver
 from naas_abi_sdk.tokens import GivenToken
-from tests.contracts.savers import STEP, Async, SaverContract, Sync
+from tests.contracts.savers import STEP, SaverContract, Sync
 from tests.support.checkpoints import config, make_checkpoint
+from tests.support.loop_thread import InLoop, LoopThread
 from tests.support.nats_peers import DocumentPeer, connected
 
 TOKEN = GivenToken("t")
 
 
-class LoopThread:
-    """An event loop that runs in a thread of its own, with a service and a client in it."""
+class Home:
+    """A loop in a thread of its own, with a service and a client of it in the loop."""
 
     def __init__(self, url):
-        self.url = url
-        self.loop = asyncio.new_event_loop()
-        self.peer = None
-        self.client = None
-        self._stop = asyncio.Event()
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._serve)
+        self._url = url
+        self._thread = LoopThread()
+        self._connection = connected(url)
 
     def __enter__(self):
-        self._thread.start()
-        assert self._ready.wait(20)
+        self._thread.__enter__()
+        self.run = self._thread.run
+        self.client = ABIClient("acme.chat", self._url, token=TOKEN)
+        self.peer = self.run(DocumentPeer(self.run(self._connection.__aenter__())).start())
         return self
 
     def __exit__(self, *_):
-        self.loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(20)
-        self.loop.close()
+        self.run(self.client.close())
+        self.run(self._connection.__aexit__(None, None, None))
+        self._thread.__exit__()
 
-    def run(self, coroutine):
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(60)
-
-    def _serve(self):
-        self.loop.run_until_complete(self._until_stopped())
-
-    async def _until_stopped(self):
-        async with connected(self.url) as connection:
-            self.peer = await DocumentPeer(connection).start()
-            async with ABIClient("acme.chat", self.url, token=TOKEN) as self.client:
-                self._ready.set()
-                await self._stop.wait()
-
-
-class InLoop(Async):
-    """A saver through its async methods, in the one loop that it belongs to."""
-
-    def __init__(self, saver, run):
-        super().__init__(saver)
-        self._run = run
-
-    def put(self, at, checkpoint, metadata=STEP):
-        versions = checkpoint["channel_versions"]
-        return self._run(self.saver.aput(at, checkpoint, metadata, versions))
-
-    def put_writes(self, at, writes, task_id, task_path=""):
-        self._run(self.saver.aput_writes(at, writes, task_id, task_path))
-
-    def get_tuple(self, at):
-        return self._run(self.saver.aget_tuple(at))
-
-    def list(self, at, **arguments):
-        async def collect():
-            return [item async for item in self.saver.alist(at, **arguments)]
-
-        return self._run(collect())
-
-    def delete_thread(self, thread_id):
-        self._run(self.saver.adelete_thread(thread_id))
+    def calls(self, saver):
+        return InLoop(saver, self._thread)
 
 
 @pytest.fixture
 def home(broker):
-    with LoopThread(broker.url) as thread:
-        yield thread
+    with Home(broker.url) as home:
+        yield home
 
 
 class TestSaver(SaverContract):
@@ -101,14 +62,14 @@ class TestSaver(SaverContract):
 
     @pytest.fixture(params=["other-thread", "in-loop"])
     def calls(self, request, saver, home):
-        return Sync(saver) if request.param == "other-thread" else InLoop(saver, home.run)
+        return Sync(saver) if request.param == "other-thread" else home.calls(saver)
 
 
 def test_agents_and_modules_do_not_see_each_other(home):
     first = DocumentCheckpointSaver.for_agent(home.client, "first")
     second = DocumentCheckpointSaver.for_agent(home.client, "second")
-    InLoop(first, home.run).put(config(), make_checkpoint(1, {"a": 1}))
-    assert InLoop(second, home.run).get_tuple(config()) is None
+    home.calls(first).put(config(), make_checkpoint(1, {"a": 1}))
+    assert home.calls(second).get_tuple(config()) is None
     assert home.run(first.athread_ids()) == ["t-1"]
     assert home.run(first.acontains(config()))
     assert not home.run(second.acontains(config()))
@@ -128,7 +89,7 @@ def test_a_turn_costs_few_round_trips(home, monkeypatch):
     monkeypatch.setattr(langgraph, "aperform", counted)
     saver = DocumentCheckpointSaver.for_agent(home.client, "support")
     home.run(saver.setup())
-    calls = InLoop(saver, home.run)
+    calls = home.calls(saver)
     messages = [f"message {number} " * 200 for number in range(100)]
     at = calls.put(config(), make_checkpoint(1, {"messages": messages}))
     trips.clear()
@@ -136,7 +97,7 @@ def test_a_turn_costs_few_round_trips(home, monkeypatch):
     calls.put(at, make_checkpoint(2, {"messages": [*messages, "one more" * 200]}))
     assert sum(trips.values()) <= 2
     assert len(home.peer.calls) <= 2, home.peer.calls
-    fresh = InLoop(DocumentCheckpointSaver.for_agent(home.client, "support"), home.run)
+    fresh = home.calls(DocumentCheckpointSaver.for_agent(home.client, "support"))
     trips.clear()
     assert len(fresh.get_tuple(config()).checkpoint["channel_values"]["messages"]) == 101
     assert sum(trips.values()) <= 5
@@ -175,7 +136,7 @@ def test_a_sync_call_before_any_loop_says_what_is_missing(home):
 
 
 def test_a_sync_call_after_its_loop_ended_does_not_hang(broker):
-    with LoopThread(broker.url) as home:
+    with Home(broker.url) as home:
         saver = DocumentCheckpointSaver.for_agent(home.client, "support")
         home.run(saver.setup())
         assert saver.get_tuple(config()) is None
@@ -185,7 +146,7 @@ def test_a_sync_call_after_its_loop_ended_does_not_hang(broker):
 
 def test_failures_of_the_service_propagate(home):
     saver = DocumentCheckpointSaver.for_agent(home.client, "support")
-    calls = InLoop(saver, home.run)
+    calls = home.calls(saver)
     calls.put(config(), make_checkpoint(1, {"a": 1}))
     home.peer.store.fail_after(0)
     with pytest.raises(DocumentStorageError):
@@ -201,7 +162,7 @@ def test_a_save_whose_reply_was_lost_is_repeated_with_the_same_end(home):
     """C107."""
     saver = DocumentCheckpointSaver.for_agent(home.client, "support")
     home.run(saver.setup())
-    calls = InLoop(saver, home.run)
+    calls = home.calls(saver)
     home.client.transport.timeout = 1.0
     calls.put(config(), make_checkpoint(1, {"a": "x" * 3000}))
     home.peer.unanswered = 1
