@@ -48,6 +48,7 @@ REQUESTS: dict[str, Any] = {
         namespace=NS, collection="c", where=WHERE, limit=3, order_by={"field": "a"}, cursor="x"
     ),
     "count": proto.CountRequest(namespace=NS, collection="c", where=WHERE),
+    "groups": proto.GroupsRequest(namespace=NS, collection="c", by="a", where=WHERE, cursor="x"),
     "write": proto.WriteRequest(
         namespace=NS, writes=[{"put": {"collection": "c", "id": "x", "data": DATA}}]
     ),

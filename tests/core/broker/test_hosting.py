@@ -33,7 +33,7 @@ ENGINE = ServiceToken("engine", SECRET)
 KIB = 1024
 OPERATIONS = (
     *("ensure_collection", "drop_collection", "collections", "collection_spec", "namespaces"),
-    *("put", "get", "delete", "find", "count", "write"),
+    *("put", "get", "delete", "find", "count", "groups", "write"),
 )
 
 

@@ -33,7 +33,7 @@ R = TypeVar("R", bound=Message)
 
 
 def document_operations(documents: DocumentPort) -> list[Operation[Any, Any]]:
-    """Every operation of the contract, and ``write``, answered from ``documents``."""
+    """Every operation of the contract, ``groups`` and ``write``, answered from ``documents``."""
     answers = _Answers(documents)
     return [
         _bound("ensure_collection", proto.EnsureCollectionRequest, proto.EnsureCollectionResponse,
@@ -49,6 +49,7 @@ def document_operations(documents: DocumentPort) -> list[Operation[Any, Any]]:
         _bound("delete", proto.DeleteRequest, proto.DeleteResponse, answers.delete),
         _bound("find", proto.FindRequest, proto.FindResponse, answers.find),
         _bound("count", proto.CountRequest, proto.CountResponse, answers.count),
+        _bound("groups", proto.GroupsRequest, proto.GroupsResponse, answers.groups),
         _bound("write", proto.WriteRequest, proto.WriteResponse, answers.write),
         Operation("namespaces", proto.NamespacesRequest, proto.NamespacesResponse,
                   answers.namespaces),
@@ -151,6 +152,18 @@ class _Answers:
         where = wire.from_predicates(request.where)
         found = self._documents.count(request.namespace, request.collection, where)
         return proto.CountResponse(count=found)
+
+    def groups(self, call: Call[proto.GroupsRequest]) -> proto.GroupsResponse:
+        request = call.request
+        page = self._documents.groups(
+            request.namespace,
+            request.collection,
+            request.by,
+            wire.from_predicates(request.where),
+            request.limit if request.HasField("limit") else DEFAULT_PAGE_SIZE,
+            request.cursor if request.HasField("cursor") else None,
+        )
+        return wire.to_group_page(page)
 
     def write(self, call: Call[proto.WriteRequest]) -> proto.WriteResponse:
         request = call.request

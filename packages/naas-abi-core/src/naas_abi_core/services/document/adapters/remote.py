@@ -14,6 +14,7 @@ from naas_abi_sdk.document.types import (
     CollectionSpec,
     Data,
     Document,
+    GroupPage,
     OrderBy,
     Outcome,
     Page,
@@ -149,6 +150,20 @@ class RemoteDocuments:
     def count(self, namespace: str, collection: str, where: Iterable[Predicate] = ()) -> int:
         """How many documents meet every predicate."""
         return self._ask(namespace, lambda client: client.count(collection, where))
+
+    def groups(
+        self,
+        namespace: str,
+        collection: str,
+        by: str,
+        where: Iterable[Predicate] = (),
+        limit: int = DEFAULT_PAGE_SIZE,
+        cursor: str | None = None,
+    ) -> GroupPage:
+        """Read one page of the groups that documents form by the value of a field."""
+        return self._ask(
+            namespace, lambda client: client.groups(collection, by, where, limit, cursor)
+        )
 
     def write(self, namespace: str, writes: Sequence[Write]) -> list[Outcome]:
         """Apply writes in order and answer each.
