@@ -13,7 +13,7 @@ from time import monotonic
 import pytest
 
 from naas_abi_core.services.document.adapters.sqlite import SQLiteDocuments
-from naas_abi_core.services.document.adapters.sqlite_committing import Committer, Crowded
+from naas_abi_core.services.document.adapters.sqlite_committing import Committer
 from naas_abi_sdk.document.types import CollectionSpec, FieldSpec, Keep, Put, Require
 from naas_abi_sdk.errors import DocumentStorageError, UniqueViolation
 
@@ -165,11 +165,3 @@ def test_one_that_waited_too_long_withdraws(tmp_path: Path, threads: ThreadPoolE
         assert all("kept writing for 0.2 s" in str(error) for error in errors)
         assert store.count("n", "c") == 0
         assert store.put("n", "c", "x", {}).version == 1
-
-
-def test_a_queue_without_a_turn_is_told_apart_from_a_failure() -> None:
-    committer = Committer()
-    committer._led = True
-    with pytest.raises(Crowded):
-        committer.commit(lambda _: None, lambda: closing(sqlite3.connect(":memory:")), 0.01)
-    assert not committer._waiting

@@ -15,16 +15,12 @@ from threading import Lock
 from time import monotonic
 from typing import Any, Final, Literal, TypeVar, cast, final
 
-__all__ = ["Committer", "Crowded"]
+__all__ = ["Committer"]
 
 R = TypeVar("R")
 
 #: Batches that share a transaction at most: what fails is tried again one by one.
 _TOGETHER: Final = 64
-
-
-class Crowded(Exception):
-    """A batch's turn did not come in time."""
 
 
 class _Batch:
@@ -72,19 +68,18 @@ class Committer:
         perform: Callable[[sqlite3.Connection], R],
         writing: Callable[[], AbstractContextManager[sqlite3.Connection]],
         timeout: float,
+        crowded: Callable[[], Exception],
     ) -> R:
         """Perform a batch in a transaction of ``writing`` and return its result once committed.
 
-        ``perform`` may run in another thread, and once more if the transaction was undone.
-
-        Raises:
-            Crowded: the turn did not come within ``timeout`` seconds.
+        ``perform`` may run in another thread, and once more if the transaction was undone. Raises
+        ``crowded()`` if the turn did not come within ``timeout`` seconds.
         """
         deadline = monotonic() + timeout
         while True:
             batch = _Batch(perform)
-            if not self._enter(batch):
-                self._wait(batch, deadline)
+            if not self._enter(batch) and not self._wait(batch, deadline):
+                raise crowded()
             if batch.state == "lead":
                 self._lead(batch, writing)
             if batch.state == "done":
@@ -100,19 +95,20 @@ class Committer:
             batch.state = "lead"
             return True
 
-    def _wait(self, batch: _Batch, deadline: float) -> None:
-        """Wait until the batch is done, is to be tried again, or leads."""
+    def _wait(self, batch: _Batch, deadline: float) -> bool:
+        """Wait until the batch is done, is to be tried again, or leads; False if it is too late."""
         try:
             if batch.turn.acquire(timeout=max(0.0, deadline - monotonic())):
-                return
+                return True
         except BaseException:
             # An interrupt must not leave a leader who does not lead.
             if not self._withdraw(batch) and batch.state == "lead":
                 self._pass_on()
             raise
         if self._withdraw(batch):
-            raise Crowded
+            return False
         batch.turn.acquire()  # it is in a transaction by now
+        return True
 
     def _withdraw(self, batch: _Batch) -> bool:
         with self._mutex:

@@ -16,7 +16,7 @@ from typing import Final, TypeVar, final
 from weakref import WeakSet
 
 from naas_abi_core.services.document.adapters.sql.turnstile import Turnstile
-from naas_abi_core.services.document.adapters.sqlite_committing import Committer, Crowded
+from naas_abi_core.services.document.adapters.sqlite_committing import Committer
 from naas_abi_core.services.document.adapters.sqlite_files import (
     connect,
     create_file,
@@ -145,9 +145,9 @@ class Connections:
     def commit(self, perform: Callable[[sqlite3.Connection], R]) -> R:
         """Perform writes in a transaction, shared with other threads that write at this moment."""
         try:
-            return self.current().committer.commit(perform, self.writing, self.timeout)
-        except Crowded:
-            raise self.crowded() from None
+            return self.current().committer.commit(
+                perform, self.writing, self.timeout, self.crowded
+            )
         except Exception as error:
             raise_wrapped(self.path, self.timeout, error)
             raise
