@@ -32,6 +32,9 @@ __all__ = ["Connection", "Expected"]
 #: Seconds that closing may take; the broker is then left to notice by itself.
 _CLOSING: Final = 2.0
 
+#: Seconds a loop needs at most to hand over what has arrived.
+_UNSEEN: Final = 0.1
+
 #: The broker's words for what a login may not do.
 _NOT_PERMITTED: Final = "permissions violation"
 
@@ -193,8 +196,9 @@ class Connection:
             expected.subject = expected.inbox
             if not self.usable or not await self.publish(expected.inbox, b"", seconds=seconds):
                 return True
-            arrived = await expected.wait(seconds) is not None
-            return arrived or expected.refused is not None or not self.usable
+            # Again for a moment: a loop that was blocked meanwhile has yet to see what arrived.
+            arrived = await expected.wait(seconds) or await expected.wait(_UNSEEN)
+            return bool(arrived or expected.refused) or not self.usable
 
     def give_up(self) -> None:
         """Use this connection no more; who waits for a reply on it is told."""

@@ -22,16 +22,14 @@ from naas_abi_sdk import overflow
 from naas_abi_sdk.connecting import BrokerSettings
 from naas_abi_sdk.connection import Connection, Expected
 from naas_abi_sdk.errors import (
-    ABIError,
     DeadlineExceeded,
     NobodyServes,
     PayloadTooLarge,
-    RPCError,
     TransportError,
     Unavailable,
-    error_named,
 )
 from naas_abi_sdk.limits import CALL_TIMEOUT
+from naas_abi_sdk.responses import read_response
 from naas_abi_sdk.subjects import (
     OVERFLOW_HEADER,
     OVERFLOW_REPLY_HEADER,
@@ -174,7 +172,7 @@ class Transport:
             asyncio.get_running_loop().time() + seconds,
             seconds,
         )
-        return _response(call, await self._reply(call), response_type)
+        return read_response(call.what, await self._reply(call), response_type)
 
     async def max_payload(self) -> int:
         """Bytes of a message that the broker takes at most; connects if need be."""
@@ -203,11 +201,11 @@ class Transport:
 
     async def close(self) -> None:
         """Close the connection; calls under way and later ones fail. Closing again is fine."""
+        self._bind()
         self._is_closed = True
         opening, self._opening = self._opening, None
         connection, self._connection = self._connection, None
-        if self._loop is not asyncio.get_running_loop():
-            return
+        self._loop = None
         if opening is not None:
             opening.cancel()
             await asyncio.wait([opening])
@@ -296,7 +294,7 @@ class Transport:
         part = call.part(subject, request.SerializeToString())
         headers = {TOKEN_HEADER: self._token.token()}
         reply = await self._ask(connection, part, part.body, headers)
-        return _response(part, reply, response_type)
+        return read_response(part.what, reply, response_type)
 
     async def _ask(
         self, connection: Connection, call: _Call, body: bytes, headers: dict[str, str]
@@ -394,7 +392,7 @@ class Transport:
         loop = asyncio.get_running_loop()
         if self._loop is loop:
             return
-        if self._loop is not None and not self._loop.is_closed() and not self._is_closed:
+        if self._loop is not None and not self._loop.is_closed():
             message = (
                 "this client is used in another event loop that is not closed; close the client "
                 "there, or build one for each loop"
@@ -407,32 +405,3 @@ def _seen(task: asyncio.Task[Connection]) -> None:
     """Every call that waited may be gone; then nobody must be warned of the failure."""
     if not task.cancelled():
         task.exception()
-
-
-def _response(call: _Call, reply: Msg | bytes, response_type: type[R]) -> R:
-    from google.protobuf.message import DecodeError
-
-    body = reply
-    if not isinstance(reply, bytes):
-        body = reply.data
-        failure = (reply.headers or {}).get("Nats-Service-Error-Code")
-        if failure:
-            text = (reply.headers or {}).get("Nats-Service-Error", "")
-            raise error_named(failure, f"{call.what}: {text}")
-    try:
-        response: Any = response_type.FromString(body)  # type: ignore[attr-defined]  # a message
-    except DecodeError as error:
-        message = f"{call.what}: the reply cannot be read: {error}"
-        raise RPCError("INTERNAL", message) from error
-    if response.HasField("error"):
-        raise _named(call.what, response.error.code, response.error.message)
-    return response  # type: ignore[no-any-return]  # protobuf's FromString returns its class
-
-
-def _named(what: str, code: str, message: str) -> ABIError:
-    if message != code:
-        return error_named(code, message)
-    # Services say no more than the code, lest a store's text leaks; the class knows what it means.
-    error = error_named(code, message)
-    meaning = message if isinstance(error, RPCError) else (type(error).__doc__ or "").strip()
-    return error_named(code, f"{what}: {meaning}")
