@@ -325,11 +325,14 @@ def test_only_so_many_calls_run_at_once_and_the_others_wait(
         await until(lambda: slow.now == 3)
         await caller.ask("$SRV.PING.document", b"")  # it has taken whatever came before this
         assert slow.now == 3
+        # Nor are the others taken from where they wait: what that holds is bounded.
+        (service,) = host._services
+        assert len(service._answering._running) == 3
         slow.go_on.set()
         answers = await asyncio.gather(*calls)
         assert all(answer.document.id == "x" for answer in answers)
 
-    with serving(broker.url, documents, max_concurrent=3):
+    with serving(broker.url, documents, max_concurrent=3) as host:
         with_caller(broker, test)
     assert (slow.most, slow.done) == (3, 20)
 
