@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
+from uuid import uuid4
 
 import pytest
 
@@ -54,15 +55,20 @@ def home(broker):
 
 
 class TestSaver(SaverContract):
+    @pytest.fixture(scope="class")
+    def shared(self, broker):
+        with Home(broker.url) as home:
+            yield home
+
     @pytest.fixture
-    def saver(self, home):
-        saver = DocumentCheckpointSaver.for_agent(home.client, "support")
-        home.run(saver.setup())
+    def saver(self, shared):
+        saver = DocumentCheckpointSaver.for_agent(shared.client, uuid4().hex)
+        shared.run(saver.setup())
         return saver
 
     @pytest.fixture(params=["other-thread", "in-loop"])
-    def calls(self, request, saver, home):
-        return Sync(saver) if request.param == "other-thread" else home.calls(saver)
+    def calls(self, request, saver, shared):
+        return Sync(saver) if request.param == "other-thread" else shared.calls(saver)
 
 
 def test_agents_and_modules_do_not_see_each_other(home):
