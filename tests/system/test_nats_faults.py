@@ -20,11 +20,12 @@ from naas_abi_core.services.agent.memory.saver import DocumentCheckpointSaver
 from naas_abi_core.services.document.adapters.remote import RemoteDocuments
 from naas_abi_core.services.document.adapters.sqlite import SQLiteDocuments
 from naas_abi_core.services.document.service import DocumentService
+from naas_abi_sdk.connecting import BrokerSettings
 from naas_abi_sdk.document.types import CollectionSpec, Keep, Put
-from naas_abi_sdk.errors import DocumentStorageError
+from naas_abi_sdk.errors import DocumentStorageError, Unavailable
 from naas_abi_sdk.testing import MemoryDocuments
 from tests.support.checkpoints import config, make_checkpoint
-from tests.support.hosted_documents import remote, serving
+from tests.support.hosted_documents import SECRET, remote, serving
 from tests.support.nats_server import NatsServer, nats_server
 from tests.support.serving_process import serving_process
 
@@ -180,6 +181,16 @@ def test_a_broker_that_is_away_fails_calls_in_time_and_others_follow(broker: Nat
             except DocumentStorageError:
                 assert time.monotonic() < deadline
         assert client.get(NS, "c", "before").data == {"id": "before"}
+
+
+def test_an_engine_ends_soon_also_while_the_broker_is_away(broker: NatsServer) -> None:
+    with serving(broker.url, MemoryDocuments()), remote(broker.url) as client:
+        client.namespaces()
+        broker.kill()
+        with pytest.raises(Unavailable, match=r"127\.0\.0\.1"):
+            RemoteDocuments(BrokerSettings(broker.url), SECRET, timeout=0.5)
+        started = time.monotonic()
+    assert time.monotonic() - started < 5
 
 
 class Late:

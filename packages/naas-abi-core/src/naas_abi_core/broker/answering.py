@@ -112,6 +112,9 @@ class Answering:
     async def stop(self) -> None:
         """Take no more requests, and return when all that were accepted are answered."""
         subscriptions, self._subscriptions = self._subscriptions, []
+        if not self._client.is_connected:
+            # Nobody asks meanwhile, and nats-py would wait for the broker to confirm.
+            subscriptions = []
         ended = await asyncio.gather(
             *(_drained(subscription) for subscription in subscriptions), return_exceptions=True
         )

@@ -192,7 +192,8 @@ class BrokerHost:
                     while self._overflow.transfers.in_use(_FETCHED_WITHIN):  # noqa: ASYNC110 -- what ends it is that time passes
                         await asyncio.sleep(_LOOK_AGAIN)
                     await self._overflow.stop()
-                await self._client.flush()
+                if self._client.is_connected:
+                    await self._client.flush()
         except TimeoutError:
             _log.warning(
                 "calls were still being answered after %s seconds; they are given up",
