@@ -142,7 +142,7 @@ def test_the_service_is_what_operations_are_performed_on(service):
 
 
 def test_adapters_are_opened_by_name(tmp_path):
-    assert ADAPTER_NAMES == ("memory", "postgresql", "sqlite")
+    assert ADAPTER_NAMES == ("memory", "nats_rpc", "postgresql", "sqlite")
     memory = create_adapter("memory")
     sqlite = create_adapter("sqlite", {"path": tmp_path / "a" / "b.sqlite", "timeout": 1})
     for adapter in (memory, sqlite):
@@ -158,7 +158,7 @@ def test_adapters_are_opened_by_name(tmp_path):
 @pytest.mark.parametrize(
     ("name", "config", "message"),
     [
-        ("mongo", {}, "unknown document adapter 'mongo'; known are memory, postgresql, sqlite"),
+        ("mongo", {}, "known are memory, nats_rpc, postgresql, sqlite"),
         ("memory", {"path": "x"}, "'memory' has no setting path; its settings: none"),
         (
             "sqlite",
