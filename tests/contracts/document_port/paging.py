@@ -114,6 +114,28 @@ class PagingContract(DocumentPortContract):
             f"t{ns}{point}" for point in range(9, -1, -1) for ns in ("sub", "")
         ] + ["pointless"]
 
+    @pytest.mark.parametrize("limit", [1, 4, 5, 1000])
+    def test_documents_of_a_list_of_unique_keys_come_by_id(self, documents, limit):
+        spec = CollectionSpec("c", unique_together=[("scope", "ref")])
+        documents.ensure_collection(NS, spec)
+        names = ["é", "b" * 300, "a", "b" * 299 + "c", "B"]  # some longer than an index may take
+        for number, id_ in enumerate(names):
+            documents.put(NS, "c", id_, {"scope": "s", "ref": f"r{number}", "value": id_.encode()})
+        documents.put(NS, "c", "elsewhere", {"scope": "other", "ref": "r0"})
+        documents.put(NS, "c", "not asked for", {"scope": "s", "ref": "r9"})
+        asked = [f"r{number}" for number in (4, 0, 0, 2, 1, 3, 7)]
+        where = [Predicate("scope", "eq", "s"), Predicate("ref", "in", asked)]
+        found, cursor = [], None
+        while not found or cursor is not None:
+            page = documents.find(NS, "c", where, None, limit, cursor)
+            found += page.items
+            cursor = page.cursor
+        assert [item.id for item in found] == sorted(names)
+        assert all(item.data["value"] == item.id.encode() for item in found)
+        assert {item.version for item in found} == {1}
+        none = [*where, Predicate("ref", "eq", "r9")]
+        assert documents.find(NS, "c", none, None, limit).items == ()
+
     def test_paging_goes_on_when_its_anchor_is_gone_and_sees_what_came(self, store):
         for order_by in (None, OrderBy("n")):
             for number in (1, 2, 3):
