@@ -201,7 +201,7 @@ def test_a_value_that_cannot_be_stored_says_where_it_sits(
     stored = all_documents(DocumentService(adapter, "n"))
     lock = threading.Lock()
     with pytest.raises(
-        ValueNotStorable, match=r"channel 'items'\[1\] of thread 't-1' holds a _thread\.lock"
+        ValueNotStorable, match=r"channel 'items'\[1\] of thread 't-1' is a _thread\.lock"
     ):
         put(saver, config(number=1), make_checkpoint(2, {"big": "b" * 5000, "items": [1, lock]}))
     with pytest.raises(

@@ -289,9 +289,7 @@ def test_another_checkpoint_under_the_same_id_is_refused(
 
 
 def test_a_value_the_serializer_refuses(codec: Codec) -> None:
-    with pytest.raises(
-        ValueNotStorable, match=r"channel 'a' of thread 't-1' holds a _thread\.lock"
-    ):
+    with pytest.raises(ValueNotStorable, match=r"channel 'a' of thread 't-1' is a _thread\.lock"):
         codec.put(config(), make_checkpoint(3, {"a": threading.Lock()}))
 
 

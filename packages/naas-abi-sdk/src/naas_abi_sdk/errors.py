@@ -16,6 +16,7 @@
     │   ├── ValueNotStorable
     │   ├── CheckpointConflict
     │   ├── CheckpointDamaged
+    │   ├── TypeUnavailable            (also an AttributeError)
     │   └── ThreadBusy
     └── TransportError
         ├── Unauthenticated
@@ -53,6 +54,7 @@ __all__ = [
     "RPCError",
     "ThreadBusy",
     "TransportError",
+    "TypeUnavailable",
     "Unauthenticated",
     "Unavailable",
     "UniqueViolation",
@@ -132,6 +134,10 @@ class CheckpointConflict(CheckpointError):
 
 class CheckpointDamaged(CheckpointError):
     """A stored checkpoint cannot be read back whole; the message names what is missing."""
+
+
+class TypeUnavailable(CheckpointError, AttributeError):
+    """A loaded value's class is missing or not allowed, and it was used. Mend it, load again."""
 
 
 class ThreadBusy(CheckpointError):

@@ -6,7 +6,7 @@ for the one wrapper that LangGraph hands to savers without a public name.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Iterable
 from typing import Any, Final
 
 from langchain_core.messages import BaseMessage
@@ -23,7 +23,7 @@ from langgraph.checkpoint.serde import types as serde_types
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.serde.types import SendProtocol
+from langgraph.checkpoint.serde.types import ERROR, INTERRUPT, SendProtocol
 
 __all__ = [
     "WRITES_IDX_MAP",
@@ -32,14 +32,19 @@ __all__ = [
     "Checkpoint",
     "CheckpointMetadata",
     "CheckpointTuple",
+    "EncryptedSerializer",
+    "JsonPlusSerializer",
     "RunnableConfig",
     "SendProtocol",
     "SerializerProtocol",
+    "as_pending_write",
     "get_checkpoint_metadata",
     "is_message_type",
     "is_snapshot",
+    "is_text_in_disguise",
+    "loads",
     "snapshot_of",
-    "writes_as",
+    "with_allowed",
 ]
 
 #: LangChain's ``RunnableConfig``; the codec reads ``configurable`` and ``metadata`` only.
@@ -69,16 +74,34 @@ def is_message_type(kind: type) -> bool:
     return issubclass(kind, BaseMessage) and kind.__module__.startswith("langchain_core.messages.")
 
 
-def writes_as(serde: SerializerProtocol) -> Hashable | None:
-    """What decides the bytes a serializer writes: equal for two that write the same.
+def is_text_in_disguise(kind: type) -> bool:
+    """Whether ``kind`` is what LangChain 1.x gives for a message's text.
 
-    LangGraph gives every compiled graph a copy of the serializer that differs in what it may
-    *load*, so the object itself would tell apart what writes alike. None for a serializer this
-    module does not know.
+    Text that can also be called, as the method it used to be: stored as the text it is.
     """
-    if type(serde) is JsonPlusSerializer:
-        return JsonPlusSerializer
-    if type(serde) is EncryptedSerializer:
-        inner = writes_as(serde.serde)
-        return None if inner is None else (EncryptedSerializer, serde.cipher, inner)
-    return None
+    return kind.__name__ == "TextAccessor" and kind.__module__ == "langchain_core.messages.base"
+
+
+def as_pending_write(channel: str, value: Any) -> Any:
+    """A pending write as LangGraph's savers give it back.
+
+    Of an error its text; interrupts as a list, though LangGraph hands them over as a tuple.
+    """
+    if channel == ERROR and isinstance(value, BaseException):
+        return repr(value)
+    return list(value) if channel == INTERRUPT and type(value) is tuple else value
+
+
+def loads(serde: JsonPlusSerializer, module: str, name: str) -> bool:
+    """Whether a serializer of LangGraph may load a type that LangGraph has not registered itself.
+
+    Before langgraph-checkpoint 4 it may load every type.
+    """
+    return with_allowed(serde, [(module, name)]) is serde
+
+
+def with_allowed(serde: JsonPlusSerializer, names: Iterable[tuple[str, ...]]) -> JsonPlusSerializer:
+    """A serializer that may load more types; itself if it may load them already."""
+    extend = getattr(JsonPlusSerializer, "with_msgpack_allowlist", None)
+    extended: JsonPlusSerializer = serde if extend is None else extend(serde, names)
+    return extended

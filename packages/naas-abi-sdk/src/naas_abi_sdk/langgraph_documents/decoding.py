@@ -15,13 +15,14 @@ from naas_abi_sdk.langgraph_documents._langgraph import (
     SerializerProtocol,
     is_snapshot,
     snapshot_of,
-    writes_as,
 )
 from naas_abi_sdk.langgraph_documents.addresses import element_ref, part_refs
+from naas_abi_sdk.langgraph_documents.faithful import writes_as
 from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.recall import KnownCheckpoint, KnownValue
 from naas_abi_sdk.langgraph_documents.recognising import ListedChunk, fingerprint
 from naas_abi_sdk.langgraph_documents.schema import SCHEMA_VERSION
+from naas_abi_sdk.langgraph_documents.unavailable import reading
 
 __all__ = [
     "StoredValues",
@@ -29,6 +30,7 @@ __all__ = [
     "checked",
     "in_order",
     "known_checkpoint",
+    "pending_writes",
     "recognise_loaded",
     "value_of",
     "write_values",
@@ -51,14 +53,32 @@ def checked(document: Data) -> Data:
 
 def value_of(value: Data, stored: StoredValues, serde: SerializerProtocol) -> Any:
     """The Python value of a stored typed value."""
-    return serde.loads_typed((value["kind"], _payload(value, stored)))
+    kind: str = value["kind"]
+    if kind.partition("+")[0] == "pickle":
+        message = "it holds a pickle, which could run anything, so it is never read"
+        raise CheckpointDamaged(message)
+    return serde.loads_typed((kind, _payload(value, stored)))
 
 
 def channel_values(document: Data, stored: StoredValues, memory: Memory) -> dict[str, Any]:
     """Every channel value of a checkpoint document."""
-    return {
-        name: _channel_value(entry, stored, memory) for name, entry in document["channels"].items()
-    }
+    values = {}
+    for name, entry in document["channels"].items():
+        with reading(f"channel {name!r} of thread {document.get('thread_id')!r}"):
+            values[name] = _channel_value(entry, stored, memory)
+    return values
+
+
+def pending_writes(
+    writes: Iterable[Data], stored: StoredValues, memory: Memory
+) -> list[tuple[str, str, Any]]:
+    """Pending writes of one checkpoint as LangGraph takes them."""
+    pending = []
+    for write in in_order(writes):
+        with reading(f"a write to channel {write['channel']!r} of thread {write['thread_id']!r}"):
+            value = value_of(write["value"], stored, memory.serde)
+        pending.append((write["task_id"], write["channel"], value))
+    return pending
 
 
 def in_order(writes: Iterable[Data]) -> list[Data]:

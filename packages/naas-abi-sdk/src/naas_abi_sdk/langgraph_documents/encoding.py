@@ -17,7 +17,7 @@ from typing import Any, final
 
 from naas_abi_sdk.document.types import Data, Keep
 from naas_abi_sdk.errors import ValueNotStorable
-from naas_abi_sdk.langgraph_documents._langgraph import is_snapshot, writes_as
+from naas_abi_sdk.langgraph_documents._langgraph import is_snapshot
 from naas_abi_sdk.langgraph_documents.addresses import (
     document_id,
     element_ref,
@@ -26,6 +26,7 @@ from naas_abi_sdk.langgraph_documents.addresses import (
     snapshot_ref,
     value_ref,
 )
+from naas_abi_sdk.langgraph_documents.faithful import NotFaithful, writes_as
 from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.recall import KnownCheckpoint, KnownValue
 from naas_abi_sdk.langgraph_documents.recognising import (
@@ -106,12 +107,20 @@ class Encoder:
                 value if plain else redact_secrets(value)
             )
         except Exception as error:
+            at = error if isinstance(error, NotFaithful) else NotFaithful("", value, str(error))
             message = (
-                f"{place} of thread {self._thread_id!r} holds a {_type_name(value)} that "
-                f"cannot be serialized: {error}. Nothing was stored. Keep in state what "
-                "LangGraph's serializer can write, or give the saver a serde that can."
+                f"{place}{at.path} of thread {self._thread_id!r} is a {_type_name(at.value)} that "
+                f"cannot be stored: {at}. Nothing was stored. Keep in state what comes back as it "
+                "is (docs/explanation/values.md lists it), or give the saver a serde that can."
             )
             raise ValueNotStorable(message) from error
+        if kind.partition("+")[0] == "pickle":
+            message = (
+                f"{place} of thread {self._thread_id!r} would be a pickle, which is never read: "
+                "whoever can write to the store could run anything. Nothing was stored. Turn "
+                "pickle_fallback off and keep in state what can be stored."
+            )
+            raise ValueNotStorable(message)
         # A serializer may hand on the bytearray it was given; what is stored is bytes.
         return kind, bytes(payload)
 

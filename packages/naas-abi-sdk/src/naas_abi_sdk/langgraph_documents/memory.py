@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from naas_abi_sdk.langgraph_documents._langgraph import SerializerProtocol
 from naas_abi_sdk.langgraph_documents.caching import ValueCache
+from naas_abi_sdk.langgraph_documents.faithful import faithful
 from naas_abi_sdk.langgraph_documents.recall import Recall
 from naas_abi_sdk.langgraph_documents.recognising import Recogniser
 from naas_abi_sdk.langgraph_documents.reviving import Revival
@@ -20,7 +21,7 @@ class Memory:
 
     Attributes:
         agent_id: Scope of the documents within their namespace.
-        serde: LangGraph's serializer.
+        serde: What was given as serializer, made faithful if it is LangGraph's.
         recall: What is known to be stored.
         recogniser: What need not be serialized again.
         values: What need not be read again.
@@ -35,3 +36,7 @@ class Memory:
     values: ValueCache = field(default_factory=ValueCache)
     revival: Revival = field(default_factory=Revival)
     trails: Trails = field(default_factory=Trails)
+
+    def __post_init__(self) -> None:
+        """Take the faithful serializer."""
+        object.__setattr__(self, "serde", faithful(self.serde))

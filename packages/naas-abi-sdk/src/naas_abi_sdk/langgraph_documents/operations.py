@@ -42,8 +42,8 @@ from naas_abi_sdk.langgraph_documents.decoding import (
     StoredValues,
     channel_values,
     checked,
-    in_order,
     known_checkpoint,
+    pending_writes,
     recognise_loaded,
     value_of,
 )
@@ -332,10 +332,7 @@ def _tuple(
         checkpoint=checkpoint,
         metadata=value_of(data["metadata"], stored, memory.serde),
         parent_config=at.config(parent_id) if parent_id else None,  # type: ignore[arg-type]  # as above
-        pending_writes=[
-            (write["task_id"], write["channel"], value_of(write["value"], stored, memory.serde))
-            for write in in_order(writes)
-        ],
+        pending_writes=pending_writes(writes, stored, memory),
     )
 
 

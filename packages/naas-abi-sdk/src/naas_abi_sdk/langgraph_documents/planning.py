@@ -14,6 +14,7 @@ from naas_abi_sdk.langgraph_documents._langgraph import (
     Checkpoint,
     CheckpointMetadata,
     RunnableConfig,
+    as_pending_write,
     get_checkpoint_metadata,
     is_snapshot,
 )
@@ -125,7 +126,8 @@ def plan_writes(
     for position, (channel, value) in enumerate(writes):
         index = WRITES_IDX_MAP.get(channel, position)
         typed = encoder.typed(
-            value, f"the pending write to channel {channel!r} by task {task_id!r}"
+            as_pending_write(channel, value),
+            f"the pending write to channel {channel!r} by task {task_id!r}",
         )
         key = (at.thread_id, at.checkpoint_ns, at.checkpoint_id, task_id, index)
         data = {

@@ -23,12 +23,12 @@ from naas_abi_sdk.langgraph_documents._langgraph import is_message_type
 from naas_abi_sdk.langgraph_documents.addresses import chunk_ref
 from naas_abi_sdk.langgraph_documents.schema import RECOGNISED_ELEMENTS
 
-__all__ = ["ListedChunk", "Listing", "Recogniser", "fingerprint", "listed_chunk"]
+__all__ = ["ListedChunk", "Listing", "Recogniser", "fingerprint", "is_plain", "listed_chunk"]
 
-#: Every type that the serializer's hooks handle is refused, so what is packed is plain.
+#: Every type that the serializer's hooks handle is refused, and every key but text, so what is
+#: packed is plain.
 _OPTIONS: Final = (
-    ormsgpack.OPT_NON_STR_KEYS
-    | ormsgpack.OPT_PASSTHROUGH_DATACLASS
+    ormsgpack.OPT_PASSTHROUGH_DATACLASS
     | ormsgpack.OPT_PASSTHROUGH_DATETIME
     | ormsgpack.OPT_PASSTHROUGH_ENUM
     | ormsgpack.OPT_PASSTHROUGH_SUBCLASS
@@ -36,6 +36,7 @@ _OPTIONS: Final = (
     | ormsgpack.OPT_PASSTHROUGH_UUID
 )
 _PLAIN: Final = frozenset({str, int, float, bool, bytes, dict, list, type(None)})
+_BYTES: Final = (b"\xc4", b"\xc5", b"\xc6")
 #: A hash of 128 bits tells apart whatever happens to be said, and is many times faster than one
 #: that resists attacks; Python's own secret of the process keeps anyone from preparing a clash.
 _SEED: Final = hash(__name__) % 2**64
@@ -67,6 +68,24 @@ def fingerprint(values: Sequence[Any]) -> bytes | None:
     Values with a fingerprint hold no secrets: a secret is no plain value. Fingerprints mean
     nothing outside this process.
     """
+    packed = _packed(values)
+    return None if packed is None else xxh3_128_digest(packed, _SEED)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether all there is to a value is plain content and LangChain's messages made of such.
+
+    LangGraph's serializer keeps it exactly, and it holds no secrets.
+    """
+    if _packed([value]) is not None:
+        return True
+    kind = type(value)  # messages may be anywhere in it
+    if kind is dict:
+        return all(type(key) is str and is_plain(item) for key, item in value.items())
+    return kind is list and _packed(value) is not None
+
+
+def _packed(values: Sequence[Any]) -> bytes | None:
     for kind in set(map(type, values)):
         if kind not in _PLAIN and kind not in _MESSAGE_NAMES and not _learn_message(kind):
             return None
@@ -81,7 +100,18 @@ def fingerprint(values: Sequence[Any]) -> bytes | None:
         packed = ormsgpack.packb(contents, option=_OPTIONS)
     except (TypeError, ValueError):  # not plain, or nested too deep
         return None
-    return xxh3_128_digest(packed, _SEED)
+    # Bytes, a bytearray and a memoryview are packed alike, after one of these.
+    if any(mark in packed for mark in _BYTES) and not all(map(_has_no_buffer, contents)):
+        return None
+    return packed
+
+
+def _has_no_buffer(value: Any) -> bool:
+    if type(value) is dict:
+        return all(map(_has_no_buffer, value.values()))
+    if type(value) is list:
+        return all(map(_has_no_buffer, value))
+    return type(value) not in (bytearray, memoryview)
 
 
 def _learn_message(kind: type) -> bool:
