@@ -67,20 +67,31 @@ class Builder:
         Raises:
             ValueError: the payload is no msgpack, or has extensions that nobody wrote.
         """
-        return self._unpacked(payload, partial(self._extension, kind))
+        failures: list[Exception] = []
+        hook = partial(self._hook, kind, failures)
+        try:
+            return _unpacked(payload, hook)
+        except ValueError as error:
+            if not failures:
+                raise
+            raise ValueError(str(failures[0])) from error  # what was raised inside it swallows
 
-    def _unpacked(self, payload: bytes, hook: Callable[[int, bytes], Any]) -> Any:
-        return ormsgpack.unpackb(payload, ext_hook=hook, option=ormsgpack.OPT_NON_STR_KEYS)
+    def _hook(self, kind: str, failures: list[Exception], code: int, data: bytes) -> Any:
+        try:
+            return self._extension(kind, code, data, partial(self._hook, kind, failures))
+        except Exception as error:
+            failures.append(error)
+            raise
 
-    def _extension(self, kind: str, code: int, data: bytes) -> Any:
+    def _extension(self, kind: str, code: int, data: bytes, hook: Callable[..., Any]) -> Any:
+        if code in _RAW:
+            return _SIMPLE[code](data)
         if (simple := _SIMPLE.get(code)) is not None:
-            if code in _RAW:
-                return simple(data)
-            return simple(self._unpacked(data, partial(self._extension, kind)))
+            return simple(_unpacked(data, hook))
         if (build := _TYPED.get(code)) is None:
             message = f"it has a msgpack extension of type {code}, which this version does not know"
             raise ValueError(message)
-        module, name, *content = self._unpacked(data, partial(self._extension, kind))
+        module, name, *content = _unpacked(data, hook)
         try:
             return build(self._type((module, name)), *content)
         except _NotUsable as error:
@@ -106,6 +117,10 @@ class Builder:
             message = "it is nothing a serializer writes, so somebody else put it into the store"
             raise _NotUsable(message)
         return found
+
+
+def _unpacked(data: bytes, hook: Callable[..., Any]) -> Any:
+    return ormsgpack.unpackb(data, ext_hook=hook, option=ormsgpack.OPT_NON_STR_KEYS)
 
 
 def _found(name: TypeName) -> Any:
@@ -196,10 +211,11 @@ def _record(kind: Any, state: dict[str, Any]) -> Any:
 
 def _model(kind: Any, fields: Any, extra: Any, names: list[str], private: Any) -> Any:
     value = kind.__new__(kind)
-    object.__setattr__(value, "__dict__", fields)
     object.__setattr__(value, "__pydantic_extra__", extra)
     object.__setattr__(value, "__pydantic_fields_set__", set(names))
     object.__setattr__(value, "__pydantic_private__", private)
+    # Last: where a model has no slot for the others, as one of a root, they have landed in it.
+    object.__setattr__(value, "__dict__", fields)
     return value
 
 

@@ -93,7 +93,7 @@ def delta_history(
         if found is not None:
             writes, reached = found
             memory.values.keep(at.thread_id, reached.read)
-            history = _rebuilt(memory, channels, walk, writes.values(), reached.values)
+            history = _rebuilt(memory, at, channels, walk, writes.values(), reached.values)
             if trail is None or trail.leads_to(walk.last, walk.channels):
                 _remember(memory, at, walk, trail, writes, reached.values, history)
             return history
@@ -211,6 +211,7 @@ def _versions(documents: Iterable[Document]) -> dict[str, tuple[int, datetime]]:
 
 def _rebuilt(
     memory: Memory,
+    at: Address,
     channels: Sequence[str],
     walk: _Walk,
     documents: Iterable[Document],
@@ -239,7 +240,7 @@ def _rebuilt(
         if channel in walk.seeds:
             entry = walk.seeds[channel][1]
             history[channel]["seed"] = channel_values(
-                {"channels": {channel: entry}}, stored, memory
+                {"thread_id": at.thread_id, "channels": {channel: entry}}, stored, memory
             )[channel]
     return history
 

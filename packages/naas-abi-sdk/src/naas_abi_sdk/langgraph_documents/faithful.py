@@ -163,7 +163,8 @@ def faithful(serde: SerializerProtocol) -> SerializerProtocol:
     if type(serde) is JsonPlusSerializer:
         return FaithfulSerializer(serde)
     if type(serde) is EncryptedSerializer:
-        return EncryptedSerializer(serde.cipher, faithful(serde.serde))
+        inner: Any = serde.serde
+        return EncryptedSerializer(serde.cipher, faithful(inner))
     return serde
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from naas_abi_sdk.langgraph_documents._langgraph import SerializerProtocol
 from naas_abi_sdk.langgraph_documents.caching import ValueCache
@@ -39,4 +40,5 @@ class Memory:
 
     def __post_init__(self) -> None:
         """Take the faithful serializer."""
-        object.__setattr__(self, "serde", faithful(self.serde))
+        given: Any = self.serde
+        object.__setattr__(self, "serde", faithful(given))

@@ -82,7 +82,8 @@ def difference(stored: Any, loaded: Any, path: str = "") -> Difference | None:
         return here
     before, after = opened(stored), opened(loaded)
     if before is None or after is None:
-        return here if content is _NOTHING or before is not after else None
+        equal = content is not _NOTHING or bool(stored == loaded)
+        return None if equal and before is after else here
     if before.settings != after.settings or len(before.inside) != len(after.inside):
         return here
     if kind in (set, frozenset) or base_of(kind) in (set, frozenset):

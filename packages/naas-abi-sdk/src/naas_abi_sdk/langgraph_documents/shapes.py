@@ -58,12 +58,12 @@ class Opened(NamedTuple):
 
 def kind_of(value: Any) -> type:
     """The type of a value, as far as storing it is concerned."""
-    kind = type(value)
+    kind: Any = type(value)
     return str if is_text_in_disguise(kind) else kind
 
 
 @lru_cache(_KINDS)
-def base_of(kind: type) -> Any:
+def base_of(kind: Any) -> Any:
     """The built-in type that holds the content of a ``kind``; None if it has no such content."""
     if issubclass(kind, Enum) or kind is bool or is_model(kind) or kind.__module__ == "numpy":
         return None
@@ -71,7 +71,7 @@ def base_of(kind: type) -> Any:
 
 
 @lru_cache(_KINDS)
-def is_model(kind: type) -> bool:
+def is_model(kind: Any) -> bool:
     """Whether ``kind`` is a pydantic model of version 2 or later."""
     return hasattr(kind, "model_fields") and hasattr(kind, "__pydantic_validator__")
 
@@ -87,14 +87,14 @@ def model_state(model: Any) -> tuple[dict[str, Any], dict[str, Any] | None, dict
 
 def attributes(value: Any) -> dict[str, Any]:
     """Everything set on an object itself, in slots or not, but for cached properties."""
-    kind = type(value)
+    kind: Any = type(value)
     found = {name: getattr(value, name) for name in _slots(kind) if hasattr(value, name)}
     return {**found, **_kept(kind, getattr(value, "__dict__", {}))}
 
 
 def opened(value: Any) -> Opened | None:
     """``value`` taken apart; None if there is nothing to take apart."""
-    kind = type(value)
+    kind: Any = type(value)
     if is_model(kind):
         return Opened(None, [item for part in model_state(value) for item in _named(part or {})])
     base = base_of(kind)
