@@ -55,6 +55,8 @@ ORDER = [
     "chat_model.settings",
     "agents.{name}.chat_model.name",
     "agents.{name}.chat_model.settings",
+    "agent_memory.allowed_types",
+    "agent_memory.copied_keys",
     "modules[].module",
     "modules[].enabled",
     "modules[].path",

@@ -36,6 +36,7 @@ from naas_abi_core.engine.yaml_file import YamlFile, read_yaml
 from naas_abi_core.errors import ConfigurationError, Problem
 
 __all__ = [
+    "AgentMemorySettings",
     "AgentSettings",
     "ChatModelSettings",
     "DocumentAdapterSettings",
@@ -76,6 +77,22 @@ class AgentSettings(Settings):
     """What is said about one agent."""
 
     chat_model: ChatModelSettings | None = None
+
+
+class AgentMemorySettings(Settings):
+    """What agents may keep in the engine's memory."""
+
+    allowed_types: tuple[str, ...] = ()
+    copied_keys: tuple[str, ...] | None = None
+
+    @field_validator("allowed_types")
+    @classmethod
+    def _are_dotted_paths(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if not _MODULE_NAME.fullmatch(name) or "." not in name:
+                message = f"{name!r} is not the dotted path of a class, such as 'shop.cart.Cart'"
+                raise ValueError(message)
+        return names
 
 
 class ModuleSettings(Settings):
@@ -174,6 +191,7 @@ class EngineConfiguration(Settings):
     chat_model: ChatModelSettings = ChatModelSettings(name="demonstration")
     agents: dict[str, AgentSettings] = Field(default_factory=dict)
     nats: NatsSettings | None = None
+    agent_memory: AgentMemorySettings = Field(default_factory=AgentMemorySettings)
 
     _source: _Source = PrivateAttr()
 

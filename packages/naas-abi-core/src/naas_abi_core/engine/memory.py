@@ -37,7 +37,11 @@ def decide_agent_memory(
 
         adapter = configuration.services.document.document_adapter.adapter
         return AgentMemory(
-            DocumentCheckpointSaver.for_engine(root),
+            DocumentCheckpointSaver.for_engine(
+                root,
+                allowed_types=configuration.agent_memory.allowed_types,
+                copied_keys=configuration.agent_memory.copied_keys,
+            ),
             f"the engine loaded the document service (adapter {adapter!r})",
         )
     missing = services.unavailable.get("document")

@@ -105,8 +105,10 @@ class Builder:
     def _type(self, name: TypeName) -> Any:
         if name not in self._allowed:
             if not self._allows(name):
-                path = ".".join(name)
-                message = f"it is not an allowed type; add {path!r} to the saver's allowed types"
+                message = (
+                    f"it is not an allowed type; add {'.'.join(name)!r} to "
+                    "agent_memory.allowed_types in config.yaml, or to the saver's allowed types"
+                )
                 raise _NotUsable(message)
             self._allowed.add(name)
         if name not in self._noticed and is_load():

@@ -28,6 +28,8 @@ class Memory:
         values: What need not be read again.
         revival: What need not be deserialized again.
         trails: What need not be read again of the ancestors of a checkpoint.
+        copied_keys: Keys of a run's configuration that are copied into metadata; None copies all
+            that do not look like a secret's.
     """
 
     agent_id: str
@@ -37,6 +39,7 @@ class Memory:
     values: ValueCache = field(default_factory=ValueCache)
     revival: Revival = field(default_factory=Revival)
     trails: Trails = field(default_factory=Trails)
+    copied_keys: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
         """Take the faithful serializer."""

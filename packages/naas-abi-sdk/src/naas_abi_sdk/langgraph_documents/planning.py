@@ -20,6 +20,7 @@ from naas_abi_sdk.langgraph_documents._langgraph import (
 )
 from naas_abi_sdk.langgraph_documents.addresses import document_id
 from naas_abi_sdk.langgraph_documents.configuring import Address
+from naas_abi_sdk.langgraph_documents.copying_keys import with_copied_keys
 from naas_abi_sdk.langgraph_documents.encoding import Encoder
 from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.ordering import order_after
@@ -74,7 +75,8 @@ def plan_checkpoint(
     channels = _channels(encoder, checkpoint, parent, snapshots)
     rest = {key: value for key, value in checkpoint.items() if key != "channel_values"}
     stored_checkpoint, parts = encoder.stored(encoder.typed(rest, "the checkpoint"))
-    full_metadata = get_checkpoint_metadata(config, metadata)  # type: ignore[arg-type]  # a plain dict
+    copied: Any = with_copied_keys(config, memory.copied_keys)
+    full_metadata = get_checkpoint_metadata(copied, metadata)
     stored_metadata, more_parts = encoder.stored(encoder.typed(full_metadata, "the metadata"))
     checkpoint_id = checkpoint["id"]
     key = (at.thread_id, at.checkpoint_ns, checkpoint_id)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy as shallow_copy
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -25,8 +26,8 @@ def redact_secrets(value: Any) -> Any:
     """``value`` with every secret replaced; ``value`` itself, untouched, when it holds none.
 
     Looks into dicts (values), lists, tuples, named tuples, sets, frozensets, deques, dataclasses,
-    pydantic models (fields and extras, so messages too) and the argument of a LangGraph ``Send``,
-    to any depth. A redacted secret keeps its type where that type accepts the marker.
+    pydantic models (fields, extras and private attributes, so messages too) and the argument of a
+    LangGraph ``Send``, to any depth. A redacted secret keeps its type where that type accepts the marker.
 
     Raises:
         RecursionError: a secret sits deeper than Python can rebuild.
@@ -103,10 +104,10 @@ def _container(kind: type) -> _Container | None:
     if hasattr(kind, "model_fields") and hasattr(kind, "model_copy"):
         return _Container(lambda value: _fields(value).values(), _rebuild_model)
     if dataclasses.is_dataclass(kind):
-        names = tuple(field.name for field in dataclasses.fields(kind) if field.init)
+        names = tuple(field.name for field in dataclasses.fields(kind))
         return _Container(
-            lambda value: [getattr(value, name) for name in names],
-            lambda value, new: dataclasses.replace(value, **dict(zip(names, new, strict=True))),
+            lambda value: [getattr(value, name, None) for name in names],
+            lambda value, new: _rebuild_record(value, dict(zip(names, new, strict=True))),
         )
     return None
 
@@ -130,8 +131,20 @@ def _rebuild_sequence(value: Any, new: Sequence[Any]) -> Any:
     return make(new) if make is not None else type(value)(new)
 
 
+def _rebuild_record(value: Any, new: dict[str, Any]) -> Any:
+    copy = shallow_copy(value)
+    for name, item in new.items():
+        if item is not getattr(value, name, None):
+            object.__setattr__(copy, name, item)  # also where it is frozen
+    return copy
+
+
 def _fields(value: Any) -> dict[str, Any]:
-    return {**vars(value), **(getattr(value, "__pydantic_extra__", None) or {})}
+    return {**vars(value), **(getattr(value, "__pydantic_extra__", None) or {}), **_private(value)}
+
+
+def _private(value: Any) -> dict[str, Any]:
+    return getattr(value, "__pydantic_private__", None) or {}
 
 
 def _rebuild_model(value: Any, new: Sequence[Any]) -> Any:
@@ -141,7 +154,12 @@ def _rebuild_model(value: Any, new: Sequence[Any]) -> Any:
         for (name, before), after in zip(old.items(), new, strict=True)
         if after is not before
     }
-    return value.model_copy(update=changed)
+    private = _private(value)
+    copy = value.model_copy(
+        update={name: item for name, item in changed.items() if name not in private}
+    )
+    _private(copy).update((name, item) for name, item in changed.items() if name in private)
+    return copy
 
 
 def _marker(secret: Any) -> Any:

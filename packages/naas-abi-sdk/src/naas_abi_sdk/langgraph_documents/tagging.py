@@ -18,6 +18,7 @@ from typing import Any, Final, final
 import ormsgpack
 
 from naas_abi_sdk.langgraph_documents.allowing import type_name
+from naas_abi_sdk.langgraph_documents.schema import REDACTED_SECRET
 from naas_abi_sdk.langgraph_documents.shapes import (
     attributes,
     base_of,
@@ -133,6 +134,8 @@ class Tagger:
 
     def _special(self, value: Any, kind: type) -> Any:
         numpy = sys.modules.get("numpy")
+        if callable(getattr(kind, "get_secret_value", None)) and not _is_marker(value):
+            raise Untaggable(value, "secrets are not stored, and here it cannot be taken out")
         if kind is Unavailable:
             return ormsgpack.Ext(*value.unavailable_bytes[1:])
         if isinstance(value, Enum):
@@ -229,3 +232,7 @@ def _text(value: str) -> Any:
     except UnicodeEncodeError:
         return ormsgpack.Ext(TEXT, content.encode("utf-8", "surrogatepass"))
     return content
+
+
+def _is_marker(secret: Any) -> bool:
+    return secret.get_secret_value() in (REDACTED_SECRET, REDACTED_SECRET.encode())

@@ -7,7 +7,7 @@ made. The async methods run the same operations in a worker thread, so they neve
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
@@ -27,6 +27,7 @@ from naas_abi_sdk.document.performing import Documents, perform
 from naas_abi_sdk.langgraph_documents import Memory, next_version, operations
 from naas_abi_sdk.langgraph_documents.caching import ValueCache
 from naas_abi_sdk.langgraph_documents.deltas import delta_history
+from naas_abi_sdk.langgraph_documents.faithful import FaithfulSerializer
 from naas_abi_sdk.langgraph_documents.listing import (
     ThreadSummary,
     contains,
@@ -60,8 +61,11 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
     Args:
         documents: The namespace to keep them in, e.g. a ``DocumentService``.
         agent_id: Scope within the namespace; savers with the same scope share threads.
-        serde: LangGraph serializer; its default when None.
+        serde: LangGraph serializer; its default when None. LangGraph's own are made faithful: what
+            they would change is kept, or refused by name.
         cache_bytes: Value documents kept in memory so as not to read them again; 0 keeps none.
+        copied_keys: Keys of a run's configuration that are copied into checkpoint metadata; None
+            copies all, as LangGraph does, but for those that have the name of a secret.
     """
 
     def __init__(
@@ -71,15 +75,39 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
         agent_id: str,
         serde: SerializerProtocol | None = None,
         cache_bytes: int = VALUE_CACHE_BYTES,
+        copied_keys: Collection[str] | None = None,
     ) -> None:
         super().__init__(serde=serde)
         self._documents = documents
-        self._remembered = Memory(agent_id, self.serde, values=ValueCache(cache_bytes))
+        self._remembered = Memory(
+            agent_id,
+            self.serde,
+            values=ValueCache(cache_bytes),
+            copied_keys=None if copied_keys is None else frozenset(copied_keys),
+        )
 
     @classmethod
-    def for_engine(cls, root: DocumentRoot) -> DocumentCheckpointSaver:
-        """The saver all engine agents share, its collections declared; ``root`` is the engine's."""
-        saver = cls(root.for_namespace(ENGINE_NAMESPACE), agent_id=ENGINE_AGENT_ID)
+    def for_engine(
+        cls,
+        root: DocumentRoot,
+        *,
+        allowed_types: Iterable[type | str] = (),
+        copied_keys: Collection[str] | None = None,
+    ) -> DocumentCheckpointSaver:
+        """The saver all engine agents share, its collections declared.
+
+        Args:
+            root: The engine's document service.
+            allowed_types: Classes that agents may keep in state beside the registered ones (see
+                ``naas_abi_sdk.langgraph_documents.allowing``), or their dotted paths.
+            copied_keys: See the class.
+        """
+        saver = cls(
+            root.for_namespace(ENGINE_NAMESPACE),
+            agent_id=ENGINE_AGENT_ID,
+            serde=FaithfulSerializer(allowed_types=allowed_types),
+            copied_keys=copied_keys,
+        )
         saver.setup()
         return saver
 
