@@ -17,7 +17,6 @@ from enum import Enum
 from functools import partial
 from importlib import import_module
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
-from pathlib import PurePath
 from typing import Any, Final, final
 from uuid import UUID
 
@@ -33,7 +32,7 @@ __all__ = ["Builder"]
 
 #: What types that a serializer writes are based on, or have: those of any other are not built.
 _VALUES: Final = (
-    *(Enum, PurePath, UUID, Decimal, set, frozenset, deque, dict, list, tuple, str, bytes),
+    *(Enum, UUID, Decimal, set, frozenset, deque, dict, list, tuple, str, bytes),
     *(bytearray, int, float, complex, date, time, timedelta, tzinfo),
     *(IPv4Address, IPv4Network, IPv6Address, IPv6Network),
 )

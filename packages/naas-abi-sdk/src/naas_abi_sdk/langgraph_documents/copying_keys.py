@@ -15,44 +15,18 @@ __all__ = ["looks_secret", "with_copied_keys"]
 
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRET_WORDS: Final = frozenset(
-    [
-        "apikey",
-        "auth",
-        "authorization",
-        "bearer",
-        "cookie",
-        "cookies",
-        "credential",
-        "credentials",
-        "dsn",
-        "jwt",
-        "passphrase",
-        "passwd",
-        "password",
-        "pat",
-        "pwd",
-        "secret",
-        "secrets",
-        "signature",
-        "token",
-        "tokens",
-    ]
+    (
+        *("apikey", "auth", "authorization", "bearer", "cookie", "cookies", "credential"),
+        *("credentials", "dsn", "jwt", "passphrase", "passwd", "password", "pat", "pwd"),
+        *("secret", "secrets", "signature", "token", "tokens"),
+    )
 )
 #: A ``key`` is one to something after these words; alone it may be the key of a document.
 _OF_A_KEY: Final = frozenset(
-    [
-        "access",
-        "api",
-        "encryption",
-        "master",
-        "openai",
-        "anthropic",
-        "private",
-        "secret",
-        "service",
-        "signing",
-        "ssh",
-    ]
+    (
+        *("access", "anthropic", "api", "encryption", "master", "openai", "private"),
+        *("secret", "service", "signing", "ssh"),
+    )
 )
 
 

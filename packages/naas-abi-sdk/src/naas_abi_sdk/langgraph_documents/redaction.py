@@ -27,7 +27,8 @@ def redact_secrets(value: Any) -> Any:
 
     Looks into dicts (values), lists, tuples, named tuples, sets, frozensets, deques, dataclasses,
     pydantic models (fields, extras and private attributes, so messages too) and the argument of a
-    LangGraph ``Send``, to any depth. A redacted secret keeps its type where that type accepts the marker.
+    LangGraph ``Send``, to any depth. A redacted secret keeps its type where that type accepts the
+    marker.
 
     Raises:
         RecursionError: a secret sits deeper than Python can rebuild.

@@ -22,7 +22,6 @@ from ipaddress import (
     IPv6Interface,
     IPv6Network,
 )
-from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -45,7 +44,6 @@ _COMPARABLE: Final = (
     dt.date,
     dt.timedelta,
     Fraction,
-    PurePath,
     UUID,
     range,
     re.Pattern,
