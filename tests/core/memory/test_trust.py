@@ -12,7 +12,7 @@ import ormsgpack
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.types import Send
+from langgraph.types import Command, Interrupt, Send
 from pydantic import SecretBytes, SecretStr
 
 from naas_abi_core.engine.configuration import EngineConfiguration
@@ -22,6 +22,7 @@ from naas_abi_core.services.document.service import DocumentService
 from naas_abi_sdk.errors import ValueNotStorable
 from naas_abi_sdk.langgraph_documents import CHECKPOINTS
 from naas_abi_sdk.langgraph_documents.faithful import FaithfulSerializer
+from naas_abi_sdk.langgraph_documents.sameness import difference
 from naas_abi_sdk.langgraph_documents.unavailable import Unavailable
 from tests.support.checkpoints import config, make_checkpoint
 from tests.support.kept_values import Order, Total
@@ -182,6 +183,20 @@ def test_one_key_of_the_configuration_allows_a_type(tmp_path: Path) -> None:
         EngineConfiguration.from_file(file, {})
     with pytest.raises(ValueError, match=r"'Cart' is not the dotted path"):
         FaithfulSerializer(allowed_types=["Cart"])
+
+
+def test_langgraphs_own_are_stored_as_langgraph_stores_them() -> None:
+    """C020: and what is in them is kept as well."""
+    serde = FaithfulSerializer()
+    interrupt = Interrupt(value={"q": [1]}, id="i")
+    for value in (Send("n", {"a": [HumanMessage("x")]}), interrupt, [Send("n", 1)]):
+        typed = serde.dumps_typed(value)
+        assert typed == JsonPlusSerializer().dumps_typed(value)
+        assert difference(value, serde.loads_typed(typed)) is None
+    for value in (Send("n", {"a": (1,)}), Interrupt(value=(1,), id="i"), Command(goto=("a", "b"))):
+        typed = serde.dumps_typed(value)
+        assert typed[0] == "abi-msgpack"
+        assert difference(value, serde.loads_typed(typed)) is None
 
 
 def stored_bytes(path: Path) -> bytes:

@@ -164,6 +164,18 @@ def test_what_langgraph_keeps_is_stored_as_langgraph_stores_it(value: Any) -> No
     assert difference(value, serde.loads_typed(typed)) is None
 
 
+def test_bytes_and_what_looks_like_them_are_told_apart(codec: Codec) -> None:
+    """C019: also in a list that differs from the stored one in nothing else."""
+    texts = ["ä" * 100 + "\u0105", *["x" * 100] * 30]
+    thread = config()
+    for number, value in enumerate((b"a", bytearray(b"a"), memoryview(b"a"), b"a"), 1):
+        held = [*texts, {"raw": [value]}]
+        thread = codec.put(thread, make_checkpoint(number, {"a": held}))
+        loaded = codec.get_tuple(config())
+        assert loaded is not None
+        assert difference(held, loaded.checkpoint["channel_values"]["a"]) is None
+
+
 @pytest.mark.parametrize("place", ["alone", "in a list", "in a message", "in a long list", "write"])
 def test_everywhere_in_a_checkpoint(codec: Codec, place: str) -> None:
     """C001, C005, C006, C007, C008: in every place a value can have."""

@@ -53,6 +53,7 @@ def nested(levels: int) -> Any:
         [(1, 2)],
         {1, 2},
         {1: "a"},
+        b"a",
         bytearray(b"a"),
         [{"a": memoryview(b"a")}],
         Text("x"),
@@ -87,7 +88,6 @@ def test_alike_but_different_values_have_different_fingerprints() -> None:
         [1.0],
         [True],
         ["1"],
-        [b"1"],
         [None],
         [0],
         [0.0],
@@ -205,6 +205,8 @@ def counting(codec: Codec) -> list[Any]:
     """What the codec's serializer is given from now on."""
     given_values: list[Any] = []
     serde: Any = codec.memory.serde
+    serde = getattr(serde, "serde", serde)  # where it encrypts
+    serde = getattr(serde, "_langgraph", serde)  # what a faithful one asks first
     dumps = serde.dumps_typed
     serde.dumps_typed = lambda value: (given_values.append(value), dumps(value))[1]
     return given_values

@@ -40,6 +40,7 @@ __all__ = [
     "as_pending_write",
     "get_checkpoint_metadata",
     "is_message_type",
+    "is_plain_holder",
     "is_snapshot",
     "is_text_in_disguise",
     "loads",
@@ -72,6 +73,11 @@ def snapshot_of(value: Any) -> Any:
 def is_message_type(kind: type) -> bool:
     """Whether ``kind`` is one of LangChain's own messages: all fields, no behaviour of its own."""
     return issubclass(kind, BaseMessage) and kind.__module__.startswith("langchain_core.messages.")
+
+
+def is_plain_holder(kind: type) -> bool:
+    """Whether LangGraph's serializer keeps a ``kind`` of its own if it keeps what is in it."""
+    return kind.__module__ == "langgraph.types" and kind.__name__ in ("Interrupt", "Send")
 
 
 def is_text_in_disguise(kind: type) -> bool:

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from datetime import date, time, timedelta, tzinfo
 from decimal import Decimal
 from enum import Enum
-from functools import partial
 from importlib import import_module
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Any, Final, final
@@ -59,6 +58,7 @@ class Builder:
         self._notice = notice
         self._allowed: set[TypeName] = set()
         self._noticed: set[TypeName] = set()
+        self._known: dict[TypeName, Any] = {}
 
     def load(self, kind: str, payload: bytes) -> Any:
         """The value of a payload of this kind.
@@ -67,20 +67,20 @@ class Builder:
             ValueError: the payload is no msgpack, or has extensions that nobody wrote.
         """
         failures: list[Exception] = []
-        hook = partial(self._hook, kind, failures)
+
+        def hook(code: int, data: bytes) -> Any:
+            try:
+                return self._extension(kind, code, data, hook)
+            except Exception as error:
+                failures.append(error)
+                raise
+
         try:
             return _unpacked(payload, hook)
         except ValueError as error:
             if not failures:
                 raise
             raise ValueError(str(failures[0])) from error  # what was raised inside it swallows
-
-    def _hook(self, kind: str, failures: list[Exception], code: int, data: bytes) -> Any:
-        try:
-            return self._extension(kind, code, data, partial(self._hook, kind, failures))
-        except Exception as error:
-            failures.append(error)
-            raise
 
     def _extension(self, kind: str, code: int, data: bytes, hook: Callable[..., Any]) -> Any:
         if code in _RAW:
@@ -102,6 +102,9 @@ class Builder:
         return value
 
     def _type(self, name: TypeName) -> Any:
+        known = self._known.get(name)
+        if known is not None and getattr(sys.modules.get(name[0]), name[1], None) is known:
+            return known
         if name not in self._allowed:
             if not self._allows(name):
                 message = (
@@ -117,6 +120,8 @@ class Builder:
         if name not in REGISTERED and not _is_value_type(found):
             message = "it is nothing a serializer writes, so somebody else put it into the store"
             raise _NotUsable(message)
+        if name in self._noticed:
+            self._known[name] = found
         return found
 
 

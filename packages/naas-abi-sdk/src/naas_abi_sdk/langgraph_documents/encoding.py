@@ -26,13 +26,15 @@ from naas_abi_sdk.langgraph_documents.addresses import (
     snapshot_ref,
     value_ref,
 )
-from naas_abi_sdk.langgraph_documents.faithful import NotFaithful, writes_as
+from naas_abi_sdk.langgraph_documents.faithful import FaithfulSerializer, NotFaithful, writes_as
 from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.recall import KnownCheckpoint, KnownValue
 from naas_abi_sdk.langgraph_documents.recognising import (
     ListedChunk,
     Listing,
     fingerprint,
+    is_plain,
+    likeness,
     listed_chunk,
 )
 from naas_abi_sdk.langgraph_documents.redaction import redact_secrets
@@ -103,9 +105,7 @@ class Encoder:
         A value that is ``plain`` is known to hold none.
         """
         try:
-            kind, payload = self._memory.serde.dumps_typed(
-                value if plain else redact_secrets(value)
-            )
+            kind, payload = self._dumped(value, plain=plain or is_plain(value))
         except Exception as error:
             at = error if isinstance(error, NotFaithful) else NotFaithful("", value, str(error))
             message = (
@@ -123,6 +123,12 @@ class Encoder:
             raise ValueNotStorable(message)
         # A serializer may hand on the bytearray it was given; what is stored is bytes.
         return kind, bytes(payload)
+
+    def _dumped(self, value: Any, *, plain: bool) -> Typed:
+        serde = self._memory.serde
+        if plain and isinstance(serde, FaithfulSerializer):
+            return serde.dumps_plain(value)
+        return serde.dumps_typed(value if plain else redact_secrets(value))
 
     def stored(self, typed: Typed) -> tuple[Data, frozenset[str]]:
         """The stored form of a serialized value, and the parts it references."""
@@ -181,7 +187,7 @@ class Encoder:
 
     def _chunk(self, values: list[Any], place: str, start: int, had: int) -> _Chunk:
         """The chunk of ``values``, which begin at ``start``; the parent had the first ``had``."""
-        content = fingerprint(values)
+        content = likeness(values)
         if content is not None and (listed := self._recognised(content)) is not None:
             piece = self._known_piece(listed.ref)
             if piece is not None:
@@ -189,7 +195,7 @@ class Encoder:
         make = self._gathered if len(values) > CHUNK_SIZE else self._serialized
         elements, fresh, base = make(values, place, start, had)
         listed = listed_chunk(elements)
-        if content is not None and self._writes_as is not None:
+        if self._writes_as is not None and (content := fingerprint(values)) is not None:
             self._memory.recogniser.learn(self._writes_as, content, listed)
         return _Chunk(listed, fresh, self._known_piece(listed.ref), base)
 
@@ -219,7 +225,7 @@ class Encoder:
 
     def _grown_from(self, values: list[Any]) -> tuple[Sequence[Listing], frozenset[str]]:
         """The elements of the stored chunk that ``values`` are, and what it references."""
-        content = fingerprint(values) if values else None
+        content = likeness(values) if values else None
         listed = None if content is None else self._recognised(content)
         piece = listed and self._known_piece(listed.ref)
         return (listed.elements, piece - {listed.ref}) if listed and piece else ((), frozenset())

@@ -85,7 +85,7 @@ class FaithfulSerializer(JsonPlusSerializer):
             NotFaithful: it would not come back as it is.
         """
         if is_plain(obj):
-            return self._langgraph.dumps_typed(obj)
+            return self.dumps_plain(obj)
         if type(obj) is Unavailable and obj.unavailable_bytes[0] == _LANGGRAPH:
             return _LANGGRAPH, self._tagger.serialize(obj)
         try:
@@ -95,6 +95,10 @@ class FaithfulSerializer(JsonPlusSerializer):
         except Exception:  # noqa: BLE001, S110 -- whatever it cannot do, ours is tried next
             pass
         return self._tagged(obj)
+
+    def dumps_plain(self, obj: Any) -> tuple[str, bytes]:
+        """The kind and bytes of a value that ``is_plain``."""
+        return self._langgraph.dumps_typed(obj)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """The value of a kind and bytes; see :class:`Unavailable` for what cannot be built.

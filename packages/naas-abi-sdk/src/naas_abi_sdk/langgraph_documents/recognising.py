@@ -19,11 +19,20 @@ from typing import Any, Final, final
 import ormsgpack
 from xxhash import xxh3_128_digest
 
-from naas_abi_sdk.langgraph_documents._langgraph import is_message_type
+from naas_abi_sdk.langgraph_documents._langgraph import is_message_type, is_plain_holder
 from naas_abi_sdk.langgraph_documents.addresses import chunk_ref
 from naas_abi_sdk.langgraph_documents.schema import RECOGNISED_ELEMENTS
+from naas_abi_sdk.langgraph_documents.shapes import attributes
 
-__all__ = ["ListedChunk", "Listing", "Recogniser", "fingerprint", "is_plain", "listed_chunk"]
+__all__ = [
+    "ListedChunk",
+    "Listing",
+    "Recogniser",
+    "fingerprint",
+    "is_plain",
+    "likeness",
+    "listed_chunk",
+]
 
 #: Every type that the serializer's hooks handle is refused, and every key but text, so what is
 #: packed is plain.
@@ -36,7 +45,10 @@ _OPTIONS: Final = (
     | ormsgpack.OPT_PASSTHROUGH_UUID
 )
 _PLAIN: Final = frozenset({str, int, float, bool, bytes, dict, list, type(None)})
-_BYTES: Final = (b"\xc4", b"\xc5", b"\xc6")
+#: One of these comes before bytes, a bytearray and a memoryview alike.
+_MARKS: Final = (b"\xc4", b"\xc5", b"\xc6")
+_BUFFERS: Final[frozenset[type]] = frozenset({bytearray, memoryview})
+_BYTES: Final[frozenset[type]] = _BUFFERS | {bytes}
 #: A hash of 128 bits tells apart whatever happens to be said, and is many times faster than one
 #: that resists attacks; Python's own secret of the process keeps anyone from preparing a clash.
 _SEED: Final = hash(__name__) % 2**64
@@ -66,23 +78,34 @@ def fingerprint(values: Sequence[Any]) -> bytes | None:
     """A hash of everything that decides how ``values`` are serialized, or None if more does.
 
     Values with a fingerprint hold no secrets: a secret is no plain value. Fingerprints mean
-    nothing outside this process.
+    nothing outside this process. Bytes have none: a bytearray with the same content would share it.
     """
+    packed = _packed(values)
+    if packed is None or (_may_hold_bytes(packed) and not _has_none(_BYTES, values)):
+        return None
+    return xxh3_128_digest(packed, _SEED)
+
+
+def likeness(values: Sequence[Any]) -> bytes | None:
+    """The fingerprint that ``values`` have if they have one; cheaper, for looking them up."""
     packed = _packed(values)
     return None if packed is None else xxh3_128_digest(packed, _SEED)
 
 
 def is_plain(value: Any) -> bool:
-    """Whether all there is to a value is plain content and LangChain's messages made of such.
+    """Whether a value is plain content, LangChain's messages, and LangGraph's own that hold such.
 
     LangGraph's serializer keeps it exactly, and it holds no secrets.
     """
-    if _packed([value]) is not None:
-        return True
+    packed = _packed([value])
+    if packed is not None:
+        return not _may_hold_bytes(packed) or _has_none(_BUFFERS, value)
     kind = type(value)  # messages may be anywhere in it
     if kind is dict:
         return all(type(key) is str and is_plain(item) for key, item in value.items())
-    return kind is list and _packed(value) is not None
+    if kind is list:
+        return fingerprint(value) is not None
+    return is_plain_holder(kind) and all(map(is_plain, attributes(value).values()))
 
 
 def _packed(values: Sequence[Any]) -> bytes | None:
@@ -97,21 +120,24 @@ def _packed(values: Sequence[Any]) -> bytes | None:
         for value in values
     ]
     try:
-        packed = ormsgpack.packb(contents, option=_OPTIONS)
+        return ormsgpack.packb(contents, option=_OPTIONS)
     except (TypeError, ValueError):  # not plain, or nested too deep
         return None
-    # Bytes, a bytearray and a memoryview are packed alike, after one of these.
-    if any(mark in packed for mark in _BYTES) and not all(map(_has_no_buffer, contents)):
-        return None
-    return packed
 
 
-def _has_no_buffer(value: Any) -> bool:
-    if type(value) is dict:
-        return all(map(_has_no_buffer, value.values()))
-    if type(value) is list:
-        return all(map(_has_no_buffer, value))
-    return type(value) not in (bytearray, memoryview)
+def _may_hold_bytes(packed: bytes) -> bool:
+    return any(mark in packed for mark in _MARKS)
+
+
+def _has_none(kinds: frozenset[type], value: Any) -> bool:
+    kind = type(value)
+    if kind is dict:
+        return all(_has_none(kinds, item) for item in value.values())
+    if kind is list:
+        return all(_has_none(kinds, item) for item in value)
+    if kind in _MESSAGE_NAMES:
+        return _has_none(kinds, [value.__dict__, value.__pydantic_extra__])
+    return kind not in kinds
 
 
 def _learn_message(kind: type) -> bool:
