@@ -100,14 +100,14 @@ WRONG = {
         "default_agnet: a\n",
         (
             "DIR/config.yaml:1: default_agnet: there is no such key; did you mean 'default_agent'? "
-            "Valid here: agents, chat_model, default_agent, modules, nats, services."
+            "Valid here: agent_memory, agents, chat_model, default_agent, modules, nats, services."
         ),
     ),
     "unknown key without a near one": (
         "\nzzz: a\n",
         (
             "DIR/config.yaml:2: zzz: there is no such key. "
-            "Valid here: agents, chat_model, default_agent, modules, nats, services."
+            "Valid here: agent_memory, agents, chat_model, default_agent, modules, nats, services."
         ),
     ),
     "unknown key below": (

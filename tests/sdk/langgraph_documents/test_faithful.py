@@ -27,9 +27,9 @@ from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import SecretStr
 
-from naas_abi_sdk.errors import CheckpointDamaged, TypeUnavailable, ValueNotStorable
+from naas_abi_sdk.errors import CheckpointDamaged, NotFaithful, TypeUnavailable, ValueNotStorable
 from naas_abi_sdk.langgraph_documents import CHECKPOINTS
-from naas_abi_sdk.langgraph_documents.faithful import FaithfulSerializer, NotFaithful, faithful
+from naas_abi_sdk.langgraph_documents.faithful import FaithfulSerializer, faithful
 from naas_abi_sdk.langgraph_documents.sameness import difference
 from naas_abi_sdk.langgraph_documents.tagging import KIND
 from naas_abi_sdk.langgraph_documents.unavailable import Unavailable

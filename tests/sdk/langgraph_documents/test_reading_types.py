@@ -11,8 +11,9 @@ import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import SecretStr
 
+from naas_abi_sdk.errors import NotFaithful
 from naas_abi_sdk.langgraph_documents.copying_keys import looks_secret, with_copied_keys
-from naas_abi_sdk.langgraph_documents.faithful import FaithfulSerializer, NotFaithful, faithful
+from naas_abi_sdk.langgraph_documents.faithful import FaithfulSerializer, faithful
 from naas_abi_sdk.langgraph_documents.unavailable import Unavailable
 from tests.support.kept_values import Order, Total
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from naas_abi_sdk.langgraph_documents.faithful import FaithfulSerializer, NotFaithful
+from naas_abi_sdk.errors import NotFaithful
+from naas_abi_sdk.langgraph_documents.faithful import FaithfulSerializer
 from naas_abi_sdk.langgraph_documents.sameness import difference
 from naas_abi_sdk.langgraph_documents.tagging import KIND
 from tests.support.kept_values import Basket, Name, Order, Point, Ticket, Total

@@ -14,6 +14,7 @@
     ├── CheckpointError
     │   ├── InvalidCheckpointConfig    (also a ValueError)
     │   ├── ValueNotStorable
+    │   ├── NotFaithful                (also a TypeError)
     │   ├── CheckpointConflict
     │   ├── CheckpointDamaged
     │   ├── TypeUnavailable            (also an AttributeError)
@@ -49,6 +50,7 @@ __all__ = [
     "InvalidArgument",
     "InvalidCheckpointConfig",
     "NobodyServes",
+    "NotFaithful",
     "PayloadTooLarge",
     "PermissionDenied",
     "RPCError",
@@ -126,6 +128,18 @@ class InvalidCheckpointConfig(CheckpointError, ValueError):
 
 class ValueNotStorable(CheckpointError):
     """A channel value cannot be serialized; the message says where it sits. Nothing was stored."""
+
+
+class NotFaithful(CheckpointError, TypeError):
+    """A serializer cannot keep a value as it is. ``path`` leads to it; keep something else there.
+
+    A saver raises :class:`ValueNotStorable` instead, which names thread and channel too.
+    """
+
+    def __init__(self, path: str, value: object, why: str) -> None:
+        super().__init__(why)
+        self.path = path
+        self.value = value
 
 
 class CheckpointConflict(CheckpointError):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from naas_abi_sdk.document.types import Data, Keep
-from naas_abi_sdk.errors import ValueNotStorable
+from naas_abi_sdk.errors import NotFaithful, ValueNotStorable
 from naas_abi_sdk.langgraph_documents._langgraph import is_snapshot
 from naas_abi_sdk.langgraph_documents.addresses import (
     document_id,
@@ -26,7 +26,7 @@ from naas_abi_sdk.langgraph_documents.addresses import (
     snapshot_ref,
     value_ref,
 )
-from naas_abi_sdk.langgraph_documents.faithful import FaithfulSerializer, NotFaithful, writes_as
+from naas_abi_sdk.langgraph_documents.faithful import FaithfulSerializer, writes_as
 from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.recall import KnownCheckpoint, KnownValue
 from naas_abi_sdk.langgraph_documents.recognising import (

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Iterable
 from functools import lru_cache
 from typing import Any, Final, final
 
+from naas_abi_sdk.errors import NotFaithful
 from naas_abi_sdk.langgraph_documents._langgraph import (
     EncryptedSerializer,
     JsonPlusSerializer,
@@ -31,25 +32,16 @@ from naas_abi_sdk.langgraph_documents.building import Builder
 from naas_abi_sdk.langgraph_documents.recognising import is_plain
 from naas_abi_sdk.langgraph_documents.sameness import Difference, difference
 from naas_abi_sdk.langgraph_documents.shapes import where
-from naas_abi_sdk.langgraph_documents.tagging import KIND, Tagger, Untaggable
+from naas_abi_sdk.langgraph_documents.tagging import KIND, Tagger
 from naas_abi_sdk.langgraph_documents.unavailable import Unavailable, reading
 
-__all__ = ["FaithfulSerializer", "NotFaithful", "faithful", "writes_as"]
+__all__ = ["FaithfulSerializer", "faithful", "writes_as"]
 
 #: The kind of LangGraph's serialization, and of ours.
 _LANGGRAPH: Final = "msgpack"
 
 #: Serializers of which the faithful one is kept; every compiled graph may bring one.
 _SERIALIZERS: Final = 256
-
-
-class NotFaithful(TypeError):
-    """A value cannot be kept: ``path`` leads to it, the message says why."""
-
-    def __init__(self, path: str, value: Any, why: str) -> None:
-        super().__init__(why)
-        self.path = path
-        self.value = value
 
 
 @final
@@ -151,7 +143,7 @@ class FaithfulSerializer(JsonPlusSerializer):
         try:
             typed = KIND, self._tagger.serialize(obj)
             found = self._difference(obj, typed)
-        except Untaggable as error:
+        except NotFaithful as error:
             path = where(obj, error.value) or ""
             raise NotFaithful(path, error.value, str(error)) from error
         except Exception as error:

@@ -17,6 +17,7 @@ from typing import Any, Final, final
 
 import ormsgpack
 
+from naas_abi_sdk.errors import NotFaithful
 from naas_abi_sdk.langgraph_documents.allowing import type_name
 from naas_abi_sdk.langgraph_documents.schema import REDACTED_SECRET
 from naas_abi_sdk.langgraph_documents.shapes import (
@@ -42,7 +43,6 @@ __all__ = [
     "TEXT",
     "TUPLE",
     "Tagger",
-    "Untaggable",
 ]
 
 #: The kind of a stored value in this serialization.
@@ -78,14 +78,6 @@ CLASS: Final = 74
 _INTEGERS: Final = range(-(2**63), 2**64)
 
 
-class Untaggable(Exception):
-    """A value that cannot be stored; ``value`` is it, the message says why."""
-
-    def __init__(self, value: Any, why: str) -> None:
-        super().__init__(why)
-        self.value = value
-
-
 @final
 class Tagger:
     """Makes plain msgpack values, and extensions, of anything that can be stored.
@@ -101,7 +93,7 @@ class Tagger:
         """The bytes of a value.
 
         Raises:
-            Untaggable: it, or something in it, cannot be stored.
+            NotFaithful: it, or something in it, cannot be stored.
         """
         return ormsgpack.packb(self._tagged(value))
 
@@ -135,7 +127,7 @@ class Tagger:
     def _special(self, value: Any, kind: type) -> Any:
         numpy = sys.modules.get("numpy")
         if callable(getattr(kind, "get_secret_value", None)) and not _is_marker(value):
-            raise Untaggable(value, "secrets are not stored, and here it cannot be taken out")
+            raise NotFaithful("", value, "secrets are not stored, and here it cannot be taken out")
         if kind is Unavailable:
             return ormsgpack.Ext(*value.unavailable_bytes[1:])
         if isinstance(value, Enum):
@@ -171,7 +163,7 @@ class Tagger:
             elements = [self._tagged(item) for item in array.flat]
             return self._extension(OBJECTS, [list(array.shape), elements])
         if array.dtype.hasobject:
-            raise Untaggable(value, "its elements hold objects beside numbers")
+            raise NotFaithful("", value, "its elements hold objects beside numbers")
         described = self._tagged(numpy.lib.format.dtype_to_descr(array.dtype))
         scalar = not isinstance(value, numpy.ndarray)
         return self._extension(ARRAY, [described, list(array.shape), array.tobytes(), scalar])
@@ -208,16 +200,16 @@ class Tagger:
         if factory is None:
             return None
         if not isinstance(factory, type):
-            raise Untaggable(value, f"its default factory {factory!r} is not a class")
+            raise NotFaithful("", value, f"its default factory {factory!r} is not a class")
         return self._extension(CLASS, list(type_name(factory)))
 
     def _as_upstream(self, value: Any) -> Any:
         if isinstance(value, (type, BaseException)):
-            raise Untaggable(value, "classes and exceptions cannot be stored")
+            raise NotFaithful("", value, "classes and exceptions cannot be stored")
         try:
             return ormsgpack.unpackb(self._upstream(value), ext_hook=ormsgpack.Ext)
         except Exception as error:
-            raise Untaggable(value, "no serialization of this type is known") from error
+            raise NotFaithful("", value, "no serialization of this type is known") from error
 
 
 _PLAIN_BASES: Final = frozenset(
