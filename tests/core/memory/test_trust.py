@@ -23,7 +23,7 @@ from naas_abi_sdk.errors import ValueNotStorable
 from naas_abi_sdk.langgraph_documents import CHECKPOINTS
 from naas_abi_sdk.langgraph_documents.faithful import FaithfulSerializer
 from naas_abi_sdk.langgraph_documents.sameness import difference
-from naas_abi_sdk.langgraph_documents.unavailable import Unavailable
+from naas_abi_sdk.langgraph_documents.unavailable import UnavailableValue
 from tests.support.checkpoints import config, make_checkpoint
 from tests.support.kept_values import Order, Total
 
@@ -80,7 +80,7 @@ def test_a_planted_class_is_not_even_imported(
     content = ormsgpack.packb(["planted_module", "Harmless", {"x": 1}, None, [], {}])
     plant(root, ormsgpack.packb(ormsgpack.Ext(code, content)), "abi-msgpack")
     found = value_of_a(engines)
-    assert type(found) is Unavailable
+    assert type(found) is UnavailableValue
     assert found.unavailable_data[0] == {"x": 1}
     assert "not an allowed type; add 'planted_module.Harmless'" in found.unavailable_because
     assert not marker.exists()
@@ -102,7 +102,7 @@ def test_nothing_is_called_that_no_serializer_writes(
     command = f"open({str(marker)!r}, 'w').close()" if name == "eval" else f"touch {marker}"
     plant(root, ormsgpack.packb(ormsgpack.Ext(0, ormsgpack.packb([module, name, command]))))
     found = value_of_a(saver)
-    assert type(found) is Unavailable
+    assert type(found) is UnavailableValue
     assert "nothing a serializer writes" in found.unavailable_because
     assert not marker.exists()
 
@@ -161,12 +161,12 @@ def test_langgraphs_own_lists_are_obeyed() -> None:
     if extend is not None:
         given = JsonPlusSerializer(allowed_msgpack_modules=[("other", "Type")])
         strict = FaithfulSerializer(given)
-        assert type(strict.loads_typed(typed)) is Unavailable
+        assert type(strict.loads_typed(typed)) is UnavailableValue
         wider = strict.with_msgpack_allowlist([(Order.__module__, "Order")])
         assert wider.loads_typed(typed) == value
         assert wider.with_msgpack_allowlist([Order]) is wider
     engines = FaithfulSerializer(allowed_types=[])
-    assert type(engines.loads_typed(typed)) is Unavailable
+    assert type(engines.loads_typed(typed)) is UnavailableValue
     assert engines.with_msgpack_allowlist([Order]).loads_typed(typed) == value
     everything = FaithfulSerializer()
     assert everything.with_msgpack_allowlist([Order]) is everything

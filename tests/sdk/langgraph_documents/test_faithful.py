@@ -32,7 +32,7 @@ from naas_abi_sdk.langgraph_documents import CHECKPOINTS
 from naas_abi_sdk.langgraph_documents.faithful import FaithfulSerializer, faithful
 from naas_abi_sdk.langgraph_documents.sameness import difference
 from naas_abi_sdk.langgraph_documents.tagging import KIND
-from naas_abi_sdk.langgraph_documents.unavailable import Unavailable
+from naas_abi_sdk.langgraph_documents.unavailable import UnavailableValue
 from naas_abi_sdk.testing import MemoryDocuments
 from tests.support.checkpoints import Codec, config, make_checkpoint
 from tests.support.kept_values import (
@@ -365,7 +365,7 @@ def test_a_class_that_takes_something_else_now_is_unavailable() -> None:
     with_module("changed", CART.replace("items", "lines"))
     held = serde.loads_typed(typed)
     del sys.modules["changed"]
-    assert type(held) is Unavailable
+    assert type(held) is UnavailableValue
     assert "cannot be built from what is stored (TypeError" in held.unavailable_because
 
 

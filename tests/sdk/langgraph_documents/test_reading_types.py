@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from naas_abi_sdk.errors import NotFaithful
 from naas_abi_sdk.langgraph_documents.copying_keys import looks_secret, with_copied_keys
 from naas_abi_sdk.langgraph_documents.faithful import FaithfulSerializer, faithful
-from naas_abi_sdk.langgraph_documents.unavailable import Unavailable
+from naas_abi_sdk.langgraph_documents.unavailable import UnavailableValue
 from tests.support.kept_values import Order, Total
 
 
@@ -27,7 +27,7 @@ def test_a_strict_serializer_reads_what_it_was_given() -> None:
     typed = FaithfulSerializer().dumps_typed(Order(note=1))
     strict = FaithfulSerializer(allowed_types=[])
     held = strict.loads_typed(typed)
-    assert type(held) is Unavailable
+    assert type(held) is UnavailableValue
     assert "not an allowed type; add 'tests.support.kept_values.Order'" in repr(held)
     with pytest.raises(NotFaithful, match=r"could not be read again: it is not an allowed type"):
         strict.dumps_typed(Order(note=1))
@@ -71,7 +71,7 @@ def test_the_lists_of_langgraphs_serializer_are_obeyed() -> None:
     """C023."""
     typed = FaithfulSerializer().dumps_typed(Order(note=1))
     given = faithful(JsonPlusSerializer(allowed_msgpack_modules=[("other", "Type")]))
-    assert type(given.loads_typed(typed)) is Unavailable
+    assert type(given.loads_typed(typed)) is UnavailableValue
     assert isinstance(given, FaithfulSerializer)
     wider = given.with_msgpack_allowlist([(Order.__module__, "Order")])
     assert wider.loads_typed(typed) == Order(note=1)

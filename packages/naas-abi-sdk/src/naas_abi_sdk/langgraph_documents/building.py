@@ -1,8 +1,9 @@
 """Values from msgpack with extension types: LangGraph's, and those of ``tagging``.
 
 Every type is asked for before its module is imported. What cannot be built becomes an
-:class:`~naas_abi_sdk.langgraph_documents.unavailable.Unavailable`, never ``None`` or raw data that
-a graph would take for the value. Constructors run only where LangGraph's own format asks for them.
+:class:`~naas_abi_sdk.langgraph_documents.unavailable.UnavailableValue`, never ``None`` or raw data
+that a graph would take for the value. Constructors run only where LangGraph's own format asks for
+them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from naas_abi_sdk.langgraph_documents import tagging
 from naas_abi_sdk.langgraph_documents._langgraph import snapshot_of
 from naas_abi_sdk.langgraph_documents.allowing import REGISTERED, TypeName
 from naas_abi_sdk.langgraph_documents.shapes import is_model
-from naas_abi_sdk.langgraph_documents.unavailable import Unavailable, is_load, report
+from naas_abi_sdk.langgraph_documents.unavailable import UnavailableValue, is_load, report
 
 __all__ = ["Builder"]
 
@@ -97,7 +98,7 @@ class Builder:
             because = str(error)
         except Exception as error:  # noqa: BLE001 -- a constructor of a user's type may raise anything
             because = f"it cannot be built from what is stored ({type(error).__name__}: {error})"
-        value = Unavailable(f"{module}.{name}", because, content, (kind, code, data))
+        value = UnavailableValue(f"{module}.{name}", because, content, (kind, code, data))
         report(value)
         return value
 

@@ -33,7 +33,7 @@ from naas_abi_sdk.langgraph_documents.recognising import is_plain
 from naas_abi_sdk.langgraph_documents.sameness import Difference, difference
 from naas_abi_sdk.langgraph_documents.shapes import where
 from naas_abi_sdk.langgraph_documents.tagging import KIND, Tagger
-from naas_abi_sdk.langgraph_documents.unavailable import Unavailable, reading
+from naas_abi_sdk.langgraph_documents.unavailable import UnavailableValue, reading
 
 __all__ = ["FaithfulSerializer", "faithful", "writes_as"]
 
@@ -78,7 +78,7 @@ class FaithfulSerializer(JsonPlusSerializer):
         """
         if is_plain(obj):
             return self.dumps_plain(obj)
-        if type(obj) is Unavailable and obj.unavailable_bytes[0] == _LANGGRAPH:
+        if type(obj) is UnavailableValue and obj.unavailable_bytes[0] == _LANGGRAPH:
             return _LANGGRAPH, self._tagger.serialize(obj)
         try:
             typed = self._langgraph.dumps_typed(obj)
@@ -93,7 +93,7 @@ class FaithfulSerializer(JsonPlusSerializer):
         return self._langgraph.dumps_typed(obj)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """The value of a kind and bytes; see :class:`Unavailable` for what cannot be built.
+        """The value of a kind and bytes; see :class:`UnavailableValue` for what cannot be built.
 
         Raises:
             ValueError: it is a pickle, or damaged.
@@ -180,7 +180,7 @@ def writes_as(serde: SerializerProtocol) -> Hashable | None:
 
 
 def _why(found: Difference) -> str:
-    if isinstance(found.loaded, Unavailable):
+    if isinstance(found.loaded, UnavailableValue):
         return f"it could not be read again: {found.loaded.unavailable_because}"
     kind = type(found.loaded)
     return f"it would come back as another {kind.__module__}.{kind.__qualname__}"

@@ -27,7 +27,7 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from naas_abi_sdk.langgraph_documents.shapes import base_of, kind_of, opened
-from naas_abi_sdk.langgraph_documents.unavailable import Unavailable
+from naas_abi_sdk.langgraph_documents.unavailable import UnavailableValue
 
 __all__ = ["Difference", "difference"]
 
@@ -49,7 +49,7 @@ _COMPARABLE: Final = (
     re.Pattern,
     type(None),
     bool,
-    Unavailable,
+    UnavailableValue,
     *_ADDRESSES,
 )
 

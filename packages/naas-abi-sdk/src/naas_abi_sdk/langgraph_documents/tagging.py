@@ -27,7 +27,7 @@ from naas_abi_sdk.langgraph_documents.shapes import (
     kind_of,
     model_state,
 )
-from naas_abi_sdk.langgraph_documents.unavailable import Unavailable
+from naas_abi_sdk.langgraph_documents.unavailable import UnavailableValue
 
 __all__ = [
     "ARRAY",
@@ -128,7 +128,7 @@ class Tagger:
         numpy = sys.modules.get("numpy")
         if callable(getattr(kind, "get_secret_value", None)) and not _is_marker(value):
             raise NotFaithful("", value, "secrets are not stored, and here it cannot be taken out")
-        if kind is Unavailable:
+        if kind is UnavailableValue:
             return ormsgpack.Ext(*value.unavailable_bytes[1:])
         if isinstance(value, Enum):
             member = value.value if isinstance(value, Flag) else value.name

@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn, final
 
 from naas_abi_sdk.errors import TypeUnavailable
 
-__all__ = ["Unavailable", "is_load", "reading", "report"]
+__all__ = ["UnavailableValue", "is_load", "reading", "report"]
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ _REPORTED_AT_MOST: Final = 1_000
 
 
 @final
-class Unavailable:
+class UnavailableValue:
     """A stored value that cannot be built here.
 
     Attributes:
@@ -52,7 +52,7 @@ class Unavailable:
         self.unavailable_bytes = stored
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Unavailable):
+        if not isinstance(other, UnavailableValue):
             return NotImplemented
         return self.unavailable_bytes[1:] == other.unavailable_bytes[1:]
 
@@ -63,7 +63,7 @@ class Unavailable:
         return f"<{self.unavailable_type}, unavailable: {self.unavailable_because}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Unavailable, tuple(
+        return UnavailableValue, tuple(
             getattr(self, f"unavailable_{name}") for name in ("type", "because", "data", "bytes")
         )
 
@@ -79,7 +79,7 @@ class Unavailable:
     __or__ = __radd__ = __ror__ = __setitem__ = _refused
 
 
-def _refuse(value: Unavailable) -> NoReturn:
+def _refuse(value: UnavailableValue) -> NoReturn:
     message = (
         f"this value is a {value.unavailable_type}, which is unavailable: "
         f"{value.unavailable_because}. What is stored of it is not touched."
@@ -102,7 +102,7 @@ def is_load() -> bool:
     return _place.get() is not None
 
 
-def report(value: Unavailable) -> None:
+def report(value: UnavailableValue) -> None:
     """Log that ``value`` was read, once for each place."""
     place = _place.get()
     if place is None or len(_reported) >= _REPORTED_AT_MOST:
