@@ -57,7 +57,7 @@ class Caller:
         self.client = client
 
     async def ask(
-        self, subject: str, body: bytes, headers: dict[str, str] | None = None, timeout: float = 10
+        self, subject: str, body: bytes, headers: dict[str, str] | None = None, timeout: float = 30
     ) -> Msg:
         given = {"Nats-Auth-Token": ENGINE.token()} if headers is None else headers
         return await self.client.request(subject, body, headers=given, timeout=timeout)
