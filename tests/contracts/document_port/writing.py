@@ -95,6 +95,26 @@ class WritingContract(DocumentPortContract):
         assert "absent" in outcomes[3].reason
         assert ids(store.find(NS, "c")) == ["before", "parent"]
 
+    def test_a_version_can_be_required(self, store):
+        store.put(NS, "c", "x", {})
+        store.put(NS, "c", "x", {})
+        for version, states in (
+            (1, ["conflict", "skipped"]),
+            (2, ["done", "done"]),
+            (3, ["conflict", "skipped"]),
+        ):
+            batch = [Require("c", "x", version), Keep("c", f"after {version}", {})]
+            assert [outcome.state for outcome in store.write(NS, batch)] == states
+        absent = store.write(NS, [Require("c", "absent", 1), Put("c", "y", {}, 1)])
+        assert [outcome.state for outcome in absent] == ["conflict", "skipped"]
+        both = store.write(NS, [Require("c", "x", 1), Require("c", "x", 2), Put("c", "y", {})])
+        assert [outcome.state for outcome in both] == ["conflict", "skipped", "skipped"]
+        mixed = [Require("c", "x"), Require("c", "x", 2), Put("c", "x", {}), Require("c", "x", 2)]
+        answers = [outcome.state for outcome in store.write(NS, mixed)]
+        assert answers == ["done", "done", "done", "conflict"]
+        assert ids(store.find(NS, "c")) == ["after 2", "x"]
+        assert store.get(NS, "c", "x").version == 3
+
     def test_a_taken_unique_value_is_a_conflict_and_the_rest_goes_on(self, documents):
         documents.ensure_collection(NS, CollectionSpec("c", [FieldSpec("a", "json", unique=True)]))
         outcomes = documents.write(

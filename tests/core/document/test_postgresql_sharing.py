@@ -222,6 +222,35 @@ def test_a_document_that_is_being_deleted_is_absent_to_who_requires_it(
     assert store.count("n", "c") == 0
 
 
+def test_a_version_that_is_required_does_not_change_before_what_relies_on_it_is_stored(
+    store, other, watch, threads, schema
+):
+    store.write("n", [Put("c", "lease", {}), Put("c", "value", {})])
+    other.execute(f"SELECT 1 FROM {schema}.d_1 WHERE id = 'value' FOR UPDATE")
+    batch = [Require("c", "lease", 1), Keep("c", "value", {}), Put("c", "child", {}, 0)]
+    writer = threads.submit(store.write, "n", batch)
+    watch(1)
+    taker = threads.submit(store.put, "n", "c", "lease", {}, if_version=1)
+    watch(2)
+    other.rollback()
+    assert [outcome.state for outcome in writer.result()] == ["done"] * 3
+    assert taker.result().version == 2
+    late = store.write("n", [Require("c", "lease", 1), Put("c", "late", {}, 0)])
+    assert [outcome.state for outcome in late] == ["conflict", "skipped"]
+
+
+def test_a_version_that_is_being_changed_is_not_the_one_required(
+    store, other, watch, threads, schema
+):
+    store.put("n", "c", "lease", {})
+    other.execute(f"UPDATE {schema}.d_1 SET version = version + 1")
+    writer = threads.submit(store.write, "n", [Require("c", "lease", 1), Put("c", "child", {}, 0)])
+    watch(1)
+    other.commit()
+    assert [outcome.state for outcome in writer.result()] == ["conflict", "skipped"]
+    assert store.count("n", "c") == 1
+
+
 def test_a_document_that_was_kept_meanwhile_is_not_deleted_at_the_version_seen_before(
     store, other, watch, threads, schema
 ):

@@ -65,7 +65,7 @@ writes = st.one_of(
     st.builds(Put, collections, ids, data, versions),
     st.builds(Keep, collections, ids, data),
     st.builds(Delete, collections, ids, versions),
-    st.builds(Require, collections, ids),
+    st.builds(Require, collections, ids, versions),
 )
 calls = st.one_of(
     st.tuples(st.just("ensure_collection"), specs),

@@ -162,10 +162,14 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Require:
-    """Go on only if ``id`` is stored: where it is not, the writes after it are not done."""
+    """Go on only if ``id`` is stored: where it is not, the writes after it are not done.
+
+    With ``if_version``, only if it is stored at exactly that version, from 1.
+    """
 
     collection: str
     id: str
+    if_version: int | None = None
 
 
 Write: TypeAlias = "Put | Keep | Delete | Require"

@@ -91,7 +91,9 @@ def check_write(write: Any) -> None:
         _refuse(f"writes must be Put, Keep, Delete or Require, not {type(write).__name__}")
     check_name(write.collection, "collection name")
     check_name(write.id, "document id")
-    if isinstance(write, (Put, Delete)):
+    if isinstance(write, Require) and write.if_version == 0:
+        _refuse("if_version of a Require must be None or at least 1: what is absent cannot be held")
+    if isinstance(write, (Put, Delete, Require)):
         check_if_version(write.if_version)
 
 

@@ -302,9 +302,11 @@ class MemoryDocuments:
 
     def _apply(self, target: Collection, write: Write, encoded: Encoded | None) -> Outcome:
         if isinstance(write, Require):
-            if write.id in target.documents:
+            found = target.documents.get(write.id)
+            if found is not None and write.if_version in (None, found.version):
                 return Outcome("done")
-            return Outcome("conflict", reason=f"document {write.id!r} is absent")
+            where = "" if write.if_version is None else f" at version {write.if_version}"
+            return Outcome("conflict", reason=f"document {write.id!r} is absent{where}")
         self._count_write()
         try:
             if isinstance(write, Delete):

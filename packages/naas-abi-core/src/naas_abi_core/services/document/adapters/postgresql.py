@@ -15,7 +15,8 @@ Isolation is READ COMMITTED, and what it leaves open is closed so:
   the version of one that is there, whatever anybody else does meanwhile.
 * *Require* locks the document (``FOR KEY SHARE``): a ``Keep`` of it goes on, while whoever deletes
   it waits until this transaction has ended, and everything stored with it is there to be seen. A
-  deletion under way is waited for, and then the document is absent.
+  deletion under way is waited for, and then the document is absent. At a version it is locked
+  ``FOR SHARE``, so that whoever changes it waits, or is waited for, too.
 * *Order.* Every transaction locks rows by collection and id, so that none wait in a circle. Batches
   whose order means something lock what is there first; if what is not there yet leads to a circle
   all the same, PostgreSQL undoes one and it starts over.

@@ -25,7 +25,10 @@ from naas_abi_sdk.document.validation import unique_constraints
 
 __all__ = ["Batch", "Kind", "Stored", "as_batch", "id_of", "single"]
 
-Kind: TypeAlias = Literal["require", "create", "keep", "replace", "delete"]
+#: What is done to a row; ``hold`` is to require it at a version.
+Kind: TypeAlias = Literal["require", "hold", "create", "keep", "replace", "delete"]
+
+_REQUIRED: Final = frozenset(("require", "hold"))
 
 #: Where a row of a batch is done: the number of its part, and its stored id.
 _Place: TypeAlias = "tuple[int, bytes]"
@@ -71,8 +74,8 @@ class Batch:
 
     def parameters(self, now: int) -> list[Any]:
         """Parameters of the statement, at a moment in microseconds since 1970."""
-        required = [part for part in self.parts if part.kind == "require"]
-        values: list[Any] = [list(part.rows) for part in required]
+        required = [part for part in self.parts if part.kind in _REQUIRED]
+        values: list[Any] = [value for part in required for value in _demanded(part)]
         values += [len(part.rows) for part in required]
         for part in self.parts[len(required) :]:
             values += _written(part, now)
@@ -93,7 +96,8 @@ class Batch:
             if done is not None:
                 outcomes.append(Outcome("done", done.version or None))
             elif isinstance(write, Require):
-                conflict = Outcome("conflict", reason=f"document {write.id!r} is absent")
+                where = "" if write.if_version is None else ", or at another version"
+                conflict = Outcome("conflict", reason=f"document {write.id!r} is absent{where}")
                 skipped = [Outcome("skipped")] * (len(self.rows) - len(outcomes) - 1)
                 return [*outcomes, conflict, *skipped]
             elif isinstance(write, Delete) and write.if_version is None:
@@ -117,9 +121,9 @@ _TYPES: Final = {"size": "bigint", "data": "text"}
 def as_batch(rows: Sequence[Row]) -> Batch | None:
     """The rows as one statement; None if their order may matter."""
     kinds = [_kind(row) for row in rows]
-    required = next((at for at, kind in enumerate(kinds) if kind != "require"), len(kinds))
+    required = next((at for at, kind in enumerate(kinds) if kind not in _REQUIRED), len(kinds))
     written = kinds[required:]
-    if not written or None in written or "require" in written:
+    if not written or None in written or not _REQUIRED.isdisjoint(written):
         return None if written else _batch(rows, kinds)
     if "delete" in written and len(set(written)) > 1:
         return None
@@ -127,7 +131,8 @@ def as_batch(rows: Sequence[Row]) -> Batch | None:
         kind == "replace" and unique_constraints(row.layout.spec)
         for row, kind in zip(rows, kinds, strict=True)
     )
-    if (releases and len(written) > 1) or not _are_apart(rows[required:]):
+    holds = [row for row, kind in zip(rows, kinds, strict=True) if kind == "hold"]
+    if not (_are_apart(holds) and _are_apart(rows[required:])) or (releases and len(written) > 1):
         return None
     return _batch(rows, kinds)
 
@@ -147,7 +152,7 @@ def id_of(row: Row) -> bytes:
 def _kind(row: Row) -> Kind | None:
     write = row.write
     if isinstance(write, Require):
-        return "require"
+        return "require" if write.if_version is None else "hold"
     if isinstance(write, Keep):
         return "keep"
     if isinstance(write, Delete):
@@ -177,7 +182,7 @@ def _batch(rows: Sequence[Row], kinds: Sequence[Kind | None]) -> Batch:
     keys = []
     for row, kind in zip(rows, kinds, strict=True):
         assert kind is not None, "rows of no kind make no batch"
-        key = (kind != "require", row.layout.spec.name, kind)
+        key = (kind not in _REQUIRED, row.layout.spec.name, kind)
         part = parts.setdefault(key, _Part(kind, row.layout, {}))
         part.rows[id_of(row)] = row
         keys.append(key)
@@ -188,6 +193,14 @@ def _batch(rows: Sequence[Row], kinds: Sequence[Kind | None]) -> Batch:
         for _, part in sorted(parts.items(), key=lambda item: item[0])
     ]
     return Batch(tuple(rows), tuple(places), tuple(ordered))
+
+
+def _demanded(part: _Part) -> list[list[Any]]:
+    ids = list(part.rows)
+    if part.kind == "require":
+        return [ids]
+    demands = [row.write for row in part.rows.values()]
+    return [ids, Integers(item.if_version for item in demands if isinstance(item, Require))]
 
 
 def _written(part: _Part, now: int) -> list[Any]:
@@ -206,7 +219,7 @@ def _written(part: _Part, now: int) -> list[Any]:
 
 @lru_cache(maxsize=512)
 def _statement(shapes: tuple[_Shape, ...]) -> str:
-    required = [f"p{at}" for at, shape in enumerate(shapes) if shape.kind == "require"]
+    required = [f"p{at}" for at, shape in enumerate(shapes) if shape.kind in _REQUIRED]
     gate = " AND ".join(f"(SELECT count(*) FROM {name}) = ?" for name in required)  # noqa: S608 -- names are ours
     condition = "(SELECT open FROM gate)" if required else ""
     parts = [f"p{at} AS ({_part(shape, condition)})" for at, shape in enumerate(shapes)]
@@ -229,6 +242,12 @@ def _part(shape: _Shape, condition: str) -> str:
     locked = f"SELECT id FROM {table} WHERE id = ANY(?) ORDER BY id FOR"  # noqa: S608 -- names are ours
     if shape.kind == "require":
         return f"{locked} KEY SHARE"
+    if shape.kind == "hold":
+        return (
+            f"SELECT d.id FROM {table} AS d "  # noqa: S608 -- names are ours
+            "JOIN unnest(?::bytea[], ?::bigint[]) AS u(id, version) "
+            "ON d.id = u.id AND d.version = u.version ORDER BY d.id FOR SHARE OF d"
+        )
     if shape.kind == "delete":
         also = f"AND {condition} " if condition else ""
         return (

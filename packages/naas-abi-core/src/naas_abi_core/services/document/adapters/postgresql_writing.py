@@ -21,7 +21,7 @@ from naas_abi_core.services.document.adapters.postgresql_batches import (
 )
 from naas_abi_core.services.document.adapters.postgresql_sessions import Session
 from naas_abi_core.services.document.adapters.sql.layout import Layout
-from naas_abi_core.services.document.adapters.sql.writing import Row, taken, wrong_version
+from naas_abi_core.services.document.adapters.sql.writing import Row, required, taken, wrong_version
 from naas_abi_sdk.document.types import Delete, Keep, Outcome, Put, Require
 from naas_abi_sdk.errors import UniqueViolation, VersionConflict
 
@@ -140,11 +140,10 @@ class _Writer:
             return Outcome("done", self.put(row).version)
         if isinstance(row.write, Delete):
             self.delete(row)
-        elif not self._session.execute(
-            row.layout.select("1", "WHERE id = ? FOR KEY SHARE"), (id_of(row),)
-        ).fetchone():
-            return Outcome("conflict", reason=f"document {row.write.id!r} is absent")
-        return Outcome("done")
+            return Outcome("done")
+        sql = row.layout.select("version", "WHERE id = ? FOR SHARE")
+        found = self._session.execute(sql, (id_of(row),)).fetchone()
+        return required(row, None if found is None else int(found[0]))
 
     def _create(self, row: Row) -> Stored:
         for _ in range(_ATTEMPTS):

@@ -13,7 +13,16 @@ from naas_abi_sdk.document.types import Delete, Keep, Outcome, Put, Require, Wri
 from naas_abi_sdk.document.validation import check_types, check_write
 from naas_abi_sdk.errors import UniqueViolation, VersionConflict
 
-__all__ = ["Prepared", "Row", "Writer", "prepare_write", "row_of", "taken", "wrong_version"]
+__all__ = [
+    "Prepared",
+    "Row",
+    "Writer",
+    "prepare_write",
+    "required",
+    "row_of",
+    "taken",
+    "wrong_version",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +121,8 @@ class Writer:
             return Outcome("done", self._keep(row))
         if isinstance(row.write, Delete):
             self.delete(row)
-        elif self._version(row) is None:
-            return Outcome("conflict", reason=f"document {row.write.id!r} is absent")
-        return Outcome("done")
+            return Outcome("done")
+        return required(row, self._version(row))
 
     def _create(self, row: Row) -> bool:
         values = (row.write.id, self.now, self.now, *row.values)
@@ -137,7 +145,7 @@ class Writer:
     def _conflict(self, row: Row) -> VersionConflict | UniqueViolation:
         """Why nothing was written: the version is told before a taken value."""
         version = self._version(row)
-        wanted = None if isinstance(row.write, (Keep, Require)) else row.write.if_version
+        wanted = None if isinstance(row.write, Keep) else row.write.if_version
         if version is None and not wanted and isinstance(row.write, (Put, Keep)):
             return taken(row)
         return wrong_version(row, version)
@@ -145,9 +153,19 @@ class Writer:
 
 def wrong_version(row: Row, version: int | None) -> VersionConflict:
     """The document is at ``version``, or absent, and not where it was wanted."""
-    wanted = None if isinstance(row.write, (Keep, Require)) else row.write.if_version
+    wanted = None if isinstance(row.write, Keep) else row.write.if_version
     found = "is absent" if version is None else f"is at version {version}"
     return VersionConflict(f"document {row.write.id!r} {found}, not at version {wanted}")
+
+
+def required(row: Row, version: int | None) -> Outcome:
+    """The answer to a ``Require`` of a document that is at ``version``, or absent."""
+    assert isinstance(row.write, Require), "rows of other writes go elsewhere"
+    if version is None:
+        return Outcome("conflict", reason=f"document {row.write.id!r} is absent")
+    if row.write.if_version not in (None, version):
+        return Outcome("conflict", reason=str(wrong_version(row, version)))
+    return Outcome("done")
 
 
 def taken(row: Row) -> UniqueViolation:
