@@ -11,6 +11,8 @@ from naas_abi_sdk.document.commands import Command, Operation
 from naas_abi_sdk.document.driving import iterate, run
 from naas_abi_sdk.document.performing import Documents, perform
 from naas_abi_sdk.langgraph_documents import COLLECTIONS, Memory, Recall, operations
+from naas_abi_sdk.langgraph_documents.copying import copy_thread
+from naas_abi_sdk.langgraph_documents.pruning import delete_for_runs, prune
 
 AGENT_ID = "engine.v1"
 
@@ -76,6 +78,15 @@ class Codec:
 
     def history(self, at: Any = None, **arguments: Any) -> Iterator[Any]:
         return iterate(operations.history(self.memory, at, **arguments), self.perform)
+
+    def copy_thread(self, source: Any, target: Any) -> None:
+        self.run(copy_thread(self.memory, source, target))
+
+    def prune(self, thread_ids: Any, strategy: str = "keep_latest") -> None:
+        self.run(prune(self.memory, thread_ids, strategy))
+
+    def delete_for_runs(self, run_ids: Any) -> None:
+        self.run(delete_for_runs(self.memory, run_ids))
 
     def delete_thread(self, thread_id: Any) -> None:
         self.run(operations.delete_thread(self.memory, thread_id))

@@ -8,8 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from naas_abi_sdk.document.commands import Apply, Command, Declare, Find, Get, Together
+from naas_abi_sdk.errors import ThreadDeleted
+from naas_abi_sdk.langgraph_documents import CHECKPOINTS
+from naas_abi_sdk.langgraph_documents.addresses import document_id
 from naas_abi_sdk.testing import MemoryDocuments
-from tests.support.checkpoints import Codec, config, make_checkpoint
+from tests.support.checkpoints import Codec, checkpoint_id, config, make_checkpoint
 
 MESSAGES = [f"message {number} " + "m" * 60 for number in range(120)]
 
@@ -76,9 +79,14 @@ def parent_forgotten(codec: Codec) -> None:
     appended(codec)
 
 
-def parent_gone(codec: Codec) -> None:
-    other = Codec(codec.documents)
-    other.delete_thread("t-1")
+def parent_deleted(codec: Codec) -> None:
+    Codec(codec.documents).delete_thread("t-1")
+    with pytest.raises(ThreadDeleted):
+        appended(codec)
+
+
+def parent_pruned(codec: Codec) -> None:
+    codec.documents.delete(CHECKPOINTS, document_id("engine.v1", "t-1", "", checkpoint_id(9)))
     appended(codec)
 
 
@@ -126,7 +134,10 @@ def deleted(codec: Codec) -> None:
 APPEND = (
     "apply require 1 checkpoints | keep 1 items | keep 1 items | keep 1 blobs | put 1 checkpoints"
 )
-FROM_SCRATCH = "apply keep 71 items | keep 3 items | keep 1 blobs | put 1 checkpoints"
+FROM_SCRATCH = (
+    "apply require 1 checkpoints | keep 71 items | keep 3 items | keep 1 blobs | put 1 checkpoints"
+)
+NOTED = ["together get tombstones", "apply put 1 tombstones"]
 HEAD = "together find checkpoints by {0} desc limit 1, find orders by {0} desc limit 1".format(
     "checkpoint_ns"
 )
@@ -143,13 +154,17 @@ PAGE = "together find checkpoints by checkpoint_ns desc limit 20"
 COMMANDS: dict[Callable[[Codec], None], list[str]] = {
     appended: [APPEND],
     unchanged: ["apply require 1 checkpoints | put 1 checkpoints"],
-    long_value: ["apply keep 3 parts | keep 1 blobs | put 1 checkpoints"],
+    long_value: ["apply require 1 checkpoints | keep 3 parts | keep 1 blobs | put 1 checkpoints"],
     parent_forgotten: [FROM_SCRATCH],
-    parent_gone: [
+    parent_deleted: [APPEND, FROM_SCRATCH, "together get tombstones", *NOTED],
+    parent_pruned: [
         APPEND,
         FROM_SCRATCH,
+        "together get tombstones",
+        FROM_SCRATCH.replace("require 1 checkpoints | ", ""),
+        "together get tombstones",
     ],
-    writes: ["apply keep 2 parts | put 3 writes"],
+    writes: ["apply require 1 checkpoints | keep 2 parts | put 3 writes"],
     latest: [
         HEAD,
         FIRST_LEVEL,
@@ -182,8 +197,10 @@ COMMANDS: dict[Callable[[Codec], None], list[str]] = {
         "together find items by ref of 70",
     ],
     deleted: [
+        "together find leases by thread_id only ()",
         "together find orders by thread_id only ()",
-        "together find checkpoints by thread_id only ()",
+        "together find checkpoints by thread_id only (checkpoint_id)",
+        *NOTED,
         "apply delete 9 checkpoints",
         "together find writes by thread_id only ()",
         "apply delete 1 writes",
@@ -221,6 +238,6 @@ def test_an_empty_store_is_declared_by_the_first_write() -> None:
     codec.perform = lambda command: (commands.append(told(command)), perform(command))[1]
     first_put(codec)
     put = "apply keep 40 items | keep 2 items | keep 1 blobs | put 1 checkpoints"
-    assert commands == [put, "declare 6", put]
+    assert commands == [put, "declare 8", put]
     codec.put(config(number=1), make_checkpoint(2, {"n": 1}))
-    assert commands[3:] == ["apply put 1 checkpoints"]
+    assert commands[3:] == ["apply require 1 checkpoints | put 1 checkpoints"]

@@ -1,4 +1,7 @@
-"""Two processes on one thread, interleaved command by command: no checkpoint is left dangling."""
+"""Two processes on one thread, interleaved command by command.
+
+No checkpoint is left dangling, and no late writer brings a deleted thread back (C073).
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,10 @@ import pytest
 
 from naas_abi_sdk.document.commands import Apply, Operation
 from naas_abi_sdk.document.performing import perform
-from naas_abi_sdk.langgraph_documents import operations
+from naas_abi_sdk.errors import CheckpointError, ThreadDeleted
+from naas_abi_sdk.langgraph_documents import TOMBSTONES, operations
 from naas_abi_sdk.testing import MemoryDocuments
-from tests.support.checkpoints import Codec, config, make_checkpoint
+from tests.support.checkpoints import Codec, all_documents, config, make_checkpoint
 
 MESSAGES = [f"message {number} " + "m" * 60 for number in range(40)]
 METADATA: Any = {"source": "loop", "step": 0, "parents": {}}
@@ -28,6 +32,7 @@ class Step:
         self._error: Exception | None = None
         self._started = False
         self.done = False
+        self.refused: CheckpointError | None = None
 
     def move(self) -> bool:
         """Perform one command; whether it may have changed what is stored."""
@@ -40,6 +45,9 @@ class Step:
                 command = self._operation.send(self._answer if self._started else None)
         except StopIteration:
             self.done = True
+            return False
+        except CheckpointError as error:
+            self.done, self.refused = True, error
             return False
         self._started, self._answer, self._error = True, None, None
         try:
@@ -90,12 +98,21 @@ def check_whole(documents: Any) -> None:
         assert Codec(documents).get_tuple(item.config).checkpoint == item.checkpoint
 
 
-@pytest.mark.parametrize("writer", [late_put, fork_put], ids=["append", "fork"])
+def late_writes(codec: Codec) -> Operation[Any]:
+    """A task of checkpoint 1 that ends late."""
+    writes = [("note", "x" * 300_000), ("__interrupt__", "ask")]
+    return operations.put_writes(codec.memory, config(number=1), writes, "task-1")
+
+
+@pytest.mark.parametrize(
+    "writer", [late_put, fork_put, late_writes], ids=["append", "fork", "writes"]
+)
 @pytest.mark.parametrize("warm", [True, False], ids=["knows the parent", "knows nothing"])
 def test_a_put_and_a_delete_in_every_order(writer: Callable[[Codec], Any], warm: bool) -> None:
     documents, codec = prepared()
     moves_of_delete = Step(documents, delete(codec)).finish()
     tried = 0
+    refused = set()
     for schedule in schedules(moves_of_delete, 3):
         documents, codec = prepared()
         deleting = Step(documents, delete(Codec(documents)))
@@ -105,9 +122,11 @@ def test_a_put_and_a_delete_in_every_order(writer: Callable[[Codec], Any], warm:
                 check_whole(documents)
         deleting.finish()
         writing.finish()
-        check_whole(documents)
+        assert {collection for collection, _ in all_documents(documents)} == {TOMBSTONES}
+        refused.add(type(writing.refused))
         tried += 1
     assert tried > 500
+    assert refused == {ThreadDeleted, type(None)}
 
 
 def test_two_forks_in_every_order_keep_both() -> None:

@@ -22,8 +22,10 @@ from naas_abi_sdk.errors import (
     ThreadBusy,
     ValueNotStorable,
 )
-from naas_abi_sdk.langgraph_documents import CHECKPOINTS, ITEMS, listing, operations
+from naas_abi_sdk.langgraph_documents import CHECKPOINTS, ITEMS, TOMBSTONES, listing, operations
+from naas_abi_sdk.langgraph_documents.addresses import document_id
 from naas_abi_sdk.langgraph_documents.filtering import metadata_matches
+from naas_abi_sdk.langgraph_documents.reading import equals
 from naas_abi_sdk.testing import MemoryDocuments
 from tests.support.checkpoints import Codec, all_documents, checkpoint_id, config, make_checkpoint
 
@@ -197,13 +199,11 @@ def test_an_unknown_schema_is_refused(documents: Any, codec: Codec) -> None:
 
 def test_deleting_a_thread_that_is_always_written_says_so(documents: Any, codec: Codec) -> None:
     numbers = iter(range(3, 100))
+    scope = equals(agent_id="engine.v1", thread_id="t-1")
+    left_over = Find(CHECKPOINTS, scope, limit=1, fields=())
 
     def performing(command: Any) -> Any:
-        if (
-            isinstance(command, Together)
-            and command.reads[0].fields == ()
-            and command.reads[0].limit == 1
-        ):
+        if isinstance(command, Together) and command.reads[0] == left_over:
             number = next(numbers)
             codec.put(config(), make_checkpoint(number, {"messages": MESSAGES}))
         return perform(documents, command)
@@ -378,9 +378,10 @@ def test_parents_of_other_namespaces_are_relied_on_only_while_stored(
     commands: list[Any] = []
     perform_it = codec.perform
     codec.perform = lambda command: (commands.append(command), perform_it(command))[1]
-    Codec(documents).delete_thread("t-1")
+    documents.delete(CHECKPOINTS, document_id("engine.v1", "t-1", "", checkpoint_id(2)))
     codec.put(child, make_checkpoint(5, {"messages": [*MESSAGES, "more"]}), metadata)
-    assert [len(command.writes) for command in commands if isinstance(command, Apply)] == [2, 45]
+    sizes = [len(command.writes) for command in commands if isinstance(command, Apply)]
+    assert sizes == [2, 46, 45]
     loaded = Codec(documents).get_tuple(child).checkpoint["channel_values"]
     assert loaded == {"messages": [*MESSAGES, "more"]}
 
@@ -517,4 +518,4 @@ def test_pages_are_followed_to_their_end(documents: Any, codec: Codec) -> None:
     assert loaded.checkpoint["channel_values"]["messages"] == [*MESSAGES, "more"]
     assert [value for _, _, value in loaded.pending_writes] == [0, 1, 2, 3, 4]
     reader.delete_thread("t-1")
-    assert all_documents(documents) == {}
+    assert {collection for collection, _ in all_documents(documents)} == {TOMBSTONES}

@@ -7,9 +7,15 @@ from typing import Any
 
 import pytest
 
-from naas_abi_sdk.langgraph_documents import CHECKPOINTS
+from naas_abi_sdk.langgraph_documents import CHECKPOINTS, TOMBSTONES
 from naas_abi_sdk.testing import MemoryDocuments
-from tests.support.checkpoints import Codec, all_documents, config, make_checkpoint
+from tests.support.checkpoints import (
+    Codec,
+    all_documents,
+    checkpoint_id,
+    config,
+    make_checkpoint,
+)
 from tests.support.stopping import Killed, one_by_one
 
 MESSAGES = [f"message {number} " + "m" * 60 for number in range(70)]
@@ -41,7 +47,11 @@ def delete_thread(codec: Codec) -> None:
     codec.delete_thread("t-1")
 
 
-OPERATIONS = [put, put_writes, delete_thread]
+def copy_thread(codec: Codec) -> None:
+    codec.copy_thread("t-1", "copy")
+
+
+OPERATIONS = [put, put_writes, delete_thread, copy_thread]
 
 
 def check_whole(documents: Any) -> list[Any]:
@@ -101,4 +111,7 @@ def test_deleting_a_thread_leaves_nothing_of_it_and_all_of_the_others() -> None:
     Codec(alone).put(config("other"), make_checkpoint(1, {"messages": MESSAGES[:40]}))
     documents = MemoryDocuments().for_namespace("n")
     history(documents).delete_thread("t-1")
-    assert all_documents(documents) == all_documents(alone)
+    left = all_documents(documents)
+    (tombstone,) = [key for key in left if key[0] == TOMBSTONES]
+    assert left.pop(tombstone) == {"agent_id": "engine.v1", "_schema": 2, "last": checkpoint_id(2)}
+    assert left == all_documents(alone)

@@ -11,6 +11,7 @@ import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import SecretStr
 
+from naas_abi_sdk.document.commands import Apply
 from naas_abi_sdk.langgraph_documents import (
     Memory,
     batches,
@@ -133,7 +134,8 @@ def test_writing_without_a_known_parent_stores_every_document() -> None:
     saver.perform = lambda command: (commands.append(command), perform(command))[1]
     step = STEPS[2]
     saver.put(step["config"], step_values(step), step["metadata"])
-    writes = [write for command in commands[-1:] for write in command.writes]
+    (applied,) = [command for command in commands[-2:] if isinstance(command, Apply)]
+    writes = applied.writes
     assert len(writes) == VECTORS["read_plan_of_step_3"]["documents_written_without_known_parent"]
 
 

@@ -18,7 +18,9 @@
     │   ├── CheckpointConflict
     │   ├── CheckpointDamaged
     │   ├── TypeUnavailable            (also an AttributeError)
-    │   └── ThreadBusy
+    │   ├── RunLeaseConflict
+    │   ├── ThreadBusy
+    │   └── ThreadDeleted
     └── TransportError
         ├── Unauthenticated
         ├── PermissionDenied           (also a PermissionError)
@@ -54,7 +56,9 @@ __all__ = [
     "PayloadTooLarge",
     "PermissionDenied",
     "RPCError",
+    "RunLeaseConflict",
     "ThreadBusy",
+    "ThreadDeleted",
     "TransportError",
     "TypeUnavailable",
     "Unauthenticated",
@@ -123,7 +127,10 @@ class CheckpointError(ABIError):
 
 
 class InvalidCheckpointConfig(CheckpointError, ValueError):
-    """The run's ``configurable`` lacks a key or holds another type. Pass what the message names."""
+    """A run's ``configurable``, or what names threads and runs, is not usable as it is.
+
+    The message names the key or argument. Pass what it asks for.
+    """
 
 
 class ValueNotStorable(CheckpointError):
@@ -143,7 +150,7 @@ class NotFaithful(CheckpointError, TypeError):
 
 
 class CheckpointConflict(CheckpointError):
-    """A different checkpoint is already stored under this id. Checkpoints never change."""
+    """Another checkpoint is stored where this one was to go. Stored checkpoints never change."""
 
 
 class CheckpointDamaged(CheckpointError):
@@ -155,7 +162,24 @@ class TypeUnavailable(CheckpointError, AttributeError):
 
 
 class ThreadBusy(CheckpointError):
-    """A thread kept being written while it was being deleted. Stop its writers and repeat."""
+    """A thread was written or deleted by others in the middle of an operation that needs it alone.
+
+    What is stored of it is whole. Stop the others and repeat.
+    """
+
+
+class ThreadDeleted(CheckpointError):
+    """The thread was deleted since this run read it; nothing was stored.
+
+    End the run. A new run on the same thread id starts a new conversation.
+    """
+
+
+class RunLeaseConflict(CheckpointError):
+    """Another run holds the thread's lease, or took it over; the message names the holder.
+
+    Wait for it to end, or start the turn again from the newest checkpoint.
+    """
 
 
 class TransportError(ABIError):

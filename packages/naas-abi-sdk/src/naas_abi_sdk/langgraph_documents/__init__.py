@@ -3,8 +3,8 @@
 Pure: nothing here reads or writes anything. The two savers carry the commands of
 :mod:`~naas_abi_sdk.langgraph_documents.operations` to a store and bring the answers back.
 
-**What is stored.** Six collections; every document has ``agent_id``, ``thread_id`` and
-``_schema`` 2.
+**What is stored.** Eight collections; every document has ``agent_id``, ``thread_id`` (but for
+tombstones) and ``_schema`` 2.
 
 ========================  =======================================================================
 langgraph_checkpoints_v2  one per checkpoint: ``checkpoint_ns``, ``checkpoint_id``,
@@ -22,6 +22,10 @@ langgraph_items_v2        ``c-…``: ``elements``, up to 32 of ``[e-…, payload
 langgraph_parts_v2        ``p-…``: ``payload``, 256 KiB of a longer value
 langgraph_orders_v2       only for a checkpoint whose id sorts below its parent's (the clock
                           stepped back): its ``order``; see ``ordering``
+langgraph_leases_v2       who is at work on a thread, by ``kind``: ``run`` (see ``leasing``) or
+                          ``copy`` (see ``copying``)
+langgraph_tombstones_v2   one per thread that was deleted: ``last``, the greatest checkpoint id it
+                          had; see ``tombstones``
 ========================  =======================================================================
 
 A *stored value* is ``{"kind", "payload"}``: what LangGraph's serializer makes of it; above 256 KiB
@@ -56,12 +60,14 @@ from naas_abi_sdk.langgraph_documents.schema import (
     COLLECTIONS,
     INLINE_LIMIT,
     ITEMS,
+    LEASES,
     ORDERS,
     PART_SIZE,
     PARTS,
     READ_BUDGET,
     REDACTED_SECRET,
     SCHEMA_VERSION,
+    TOMBSTONES,
     WRITES,
 )
 
@@ -72,12 +78,14 @@ __all__ = [
     "COLLECTIONS",
     "INLINE_LIMIT",
     "ITEMS",
+    "LEASES",
     "ORDERS",
     "PARTS",
     "PART_SIZE",
     "READ_BUDGET",
     "REDACTED_SECRET",
     "SCHEMA_VERSION",
+    "TOMBSTONES",
     "WRITES",
     "Memory",
     "Recall",

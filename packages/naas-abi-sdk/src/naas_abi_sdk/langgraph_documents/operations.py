@@ -6,8 +6,7 @@ Every order of steps that keeps a stored checkpoint whole is here and nowhere el
   ``Apply``: one transaction where the store has them;
 * values that another checkpoint references are skipped only while that checkpoint is stored: the
   ``Apply`` starts by requiring it, and if it is gone everything is stored again;
-* deleting goes the other way, checkpoints first, and takes a value only at the version at which
-  it was seen before no checkpoint was left.
+* deleting goes the other way, checkpoints first (:mod:`.deleting`).
 
 An operation is one call of a saver; run it with :mod:`naas_abi_sdk.document.driving`.
 """
@@ -20,14 +19,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
 
-from naas_abi_sdk.document.commands import Find, Get, Operation, apply, declare, emit, get
-from naas_abi_sdk.document.types import Data, Delete, Document, OrderBy, Outcome, Predicate, Write
-from naas_abi_sdk.errors import (
-    CheckpointConflict,
-    CheckpointDamaged,
-    CollectionNotFound,
-    ThreadBusy,
-)
+from naas_abi_sdk.document.commands import Find, Get, Operation, emit, get
+from naas_abi_sdk.document.types import Data, Document, OrderBy, Outcome, Predicate
+from naas_abi_sdk.errors import CheckpointConflict, CheckpointDamaged
 from naas_abi_sdk.langgraph_documents._langgraph import (
     Checkpoint,
     CheckpointMetadata,
@@ -47,20 +41,14 @@ from naas_abi_sdk.langgraph_documents.decoding import (
     recognise_loaded,
     value_of,
 )
+from naas_abi_sdk.langgraph_documents.deleting import delete_thread
 from naas_abi_sdk.langgraph_documents.filtering import metadata_matches
+from naas_abi_sdk.langgraph_documents.guarding import Guard
 from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.planning import CheckpointPlan, plan_checkpoint, plan_writes
 from naas_abi_sdk.langgraph_documents.reading import equals, read_together, read_values
-from naas_abi_sdk.langgraph_documents.schema import (
-    BLOBS,
-    CHECKPOINTS,
-    COLLECTIONS,
-    ITEMS,
-    ORDERS,
-    PARTS,
-    READ_BUDGET,
-    WRITES,
-)
+from naas_abi_sdk.langgraph_documents.schema import CHECKPOINTS, ORDERS, READ_BUDGET, WRITES
+from naas_abi_sdk.langgraph_documents.storing import setup
 from naas_abi_sdk.limits import MAX_PAGE_SIZE
 
 __all__ = [
@@ -94,14 +82,6 @@ HISTORY_PAGE = 20
 #: Times a read starts over because what it was reading was deleted meanwhile.
 READ_ATTEMPTS = 3
 
-#: Times ``delete_thread`` starts over because a writer stored a checkpoint meanwhile.
-DELETE_ATTEMPTS = 10
-
-
-def setup() -> Operation[None]:
-    """Declare the collections. Operations that write do it by themselves when it is missing."""
-    yield from declare(COLLECTIONS)
-
 
 def put(
     memory: Memory, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata
@@ -112,11 +92,14 @@ def put(
         InvalidCheckpointConfig: the config names no usable thread.
         ValueNotStorable: a value cannot be serialized; nothing was stored.
         CheckpointConflict: another checkpoint is stored under this id.
+        ThreadDeleted: the thread was deleted since; nothing was stored.
+        RunLeaseConflict: the config carries a lease that is no longer held; nothing was stored.
     """
     at = address(config)
+    guard = Guard(memory, config, at, within=metadata.get("parents"), storing=checkpoint["id"])
     while True:
         plan = plan_checkpoint(memory, at, config, checkpoint, metadata)
-        outcomes = yield from _store(plan.stages)
+        outcomes = yield from guard.store(plan.stages)
         gone = [
             key
             for key, outcome in zip(plan.relied_on, outcomes, strict=False)
@@ -152,9 +135,12 @@ def put_writes(
     Raises:
         InvalidCheckpointConfig: the config names no checkpoint.
         ValueNotStorable: a value cannot be serialized; nothing was stored.
+        ThreadDeleted: the thread was deleted since; nothing was stored.
+        RunLeaseConflict: the config carries a lease that is no longer held; nothing was stored.
     """
     at = address(config)
-    yield from _store(plan_writes(memory, at, writes, task_id, task_path))
+    stages = plan_writes(memory, at, writes, task_id, task_path)
+    yield from Guard(memory, config, at).store(stages)
 
 
 def get_tuple(memory: Memory, config: RunnableConfig) -> Operation[CheckpointTuple | None]:
@@ -212,37 +198,6 @@ def history(
         left = None if left is None else left - len(tuples)
         query = _next(query, page.cursor)
         more = page.cursor is not None and left != 0
-
-
-def delete_thread(memory: Memory, thread_id: object) -> Operation[None]:
-    """Delete every checkpoint, pending write and value of a thread; absent is fine.
-
-    Safe to stop anywhere and to repeat: checkpoints go first, so what is left of them is whole. A
-    writer that stores a checkpoint meanwhile either loses it here or keeps it whole.
-    """
-    thread = thread_text(thread_id)
-    scope = equals(agent_id=memory.agent_id, thread_id=thread)
-    memory.recall.forget_thread(thread)
-    memory.values.drop_thread(thread)
-    memory.trails.drop_thread(thread)
-    for _ in range(DELETE_ATTEMPTS):
-        for collection in (ORDERS, CHECKPOINTS, WRITES):
-            yield from _delete_all(Find(collection, scope, limit=MAX_PAGE_SIZE, fields=()))
-        if (yield from _delete_values(scope)):
-            return
-    message = (
-        f"thread {thread!r} kept being written while it was being deleted. What is stored of it is "
-        "whole; stop its writers and delete it again."
-    )
-    raise ThreadBusy(message)
-
-
-def _store(stages: Sequence[Sequence[Write]]) -> Operation[list[Outcome]]:
-    try:
-        return (yield from apply(*stages))
-    except CollectionNotFound:
-        yield from setup()
-        return (yield from apply(*stages))
 
 
 def _settle(plan: CheckpointPlan, outcomes: Sequence[Outcome]) -> Operation[None]:
@@ -429,33 +384,6 @@ def _of_checkpoints(
 
 def _key(data: Data) -> tuple[str, str, str]:
     return data["thread_id"], data["checkpoint_ns"], data["checkpoint_id"]
-
-
-def _delete_all(query: Find) -> Operation[None]:
-    more = True
-    while more:
-        (page,) = yield from read_together([query])
-        yield from apply([Delete(query.collection, item.id) for item in page.items])
-        query, more = _next(query, page.cursor), page.cursor is not None
-
-
-def _delete_values(scope: tuple[Predicate, ...]) -> Operation[bool]:
-    """Delete the thread's values; False, and no more, once a checkpoint appears.
-
-    A put stores its values and its checkpoint at once, so values seen while no checkpoint is
-    stored belong to none; and one that a later put relies on has moved past the version seen.
-    """
-    for collection in (BLOBS, ITEMS, PARTS):
-        query = Find(collection, scope, limit=MAX_PAGE_SIZE, fields=())
-        more = True
-        while more:
-            (page,) = yield from read_together([query])
-            (left,) = yield from read_together([Find(CHECKPOINTS, scope, limit=1, fields=())])
-            if left.items:
-                return False
-            yield from apply([Delete(collection, item.id, item.version) for item in page.items])
-            query, more = _next(query, page.cursor), page.cursor is not None
-    return True
 
 
 def _damaged(document: Document, error: Exception) -> CheckpointDamaged:

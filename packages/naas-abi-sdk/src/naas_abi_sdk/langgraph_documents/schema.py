@@ -17,6 +17,7 @@ __all__ = [
     "INLINE_LIMIT",
     "ITEMS",
     "KEPT_MESSAGES",
+    "LEASES",
     "LISTING_BYTES",
     "ORDERS",
     "PARTS",
@@ -27,6 +28,7 @@ __all__ = [
     "REDACTED_SECRET",
     "SCHEMA_VERSION",
     "STORED_BYTES",
+    "TOMBSTONES",
     "TRAIL_BYTES",
     "VALUE_CACHE_BYTES",
     "VALUE_COLLECTIONS",
@@ -94,6 +96,12 @@ PARTS: Final = "langgraph_parts_v2"
 #: collection still find every checkpoint, only "latest" needs it.
 ORDERS: Final = "langgraph_orders_v2"
 
+#: Who is at work on a thread: a run that fences it, a copy into it.
+LEASES: Final = "langgraph_leases_v2"
+
+#: What is left of deleted threads: up to which checkpoint id they were deleted, and nothing else.
+TOMBSTONES: Final = "langgraph_tombstones_v2"
+
 #: Which collection holds what a reference names, by the reference's first letter.
 VALUE_COLLECTIONS: Final = {"b": BLOBS, "e": ITEMS, "c": ITEMS, "p": PARTS}
 
@@ -117,4 +125,6 @@ COLLECTIONS: Final = (
     _collection(ITEMS, *_SCOPE, "ref"),
     _collection(PARTS, *_SCOPE, "ref"),
     _collection(ORDERS, *_SCOPE, "checkpoint_ns", "order"),
+    _collection(LEASES, *_SCOPE, "kind"),
+    CollectionSpec(TOMBSTONES, (FieldSpec("agent_id", "string", indexed=True),)),
 )

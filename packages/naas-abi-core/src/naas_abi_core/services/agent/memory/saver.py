@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
@@ -21,13 +22,16 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
+from naas_abi_core.services.agent.memory.leases import held_lease
 from naas_abi_sdk.document.commands import Command, Operation
 from naas_abi_sdk.document.driving import iterate, run
 from naas_abi_sdk.document.performing import Documents, perform
 from naas_abi_sdk.langgraph_documents import Memory, next_version, operations
 from naas_abi_sdk.langgraph_documents.caching import ValueCache
+from naas_abi_sdk.langgraph_documents.copying import copy_thread
 from naas_abi_sdk.langgraph_documents.deltas import delta_history
 from naas_abi_sdk.langgraph_documents.faithful import FaithfulSerializer
+from naas_abi_sdk.langgraph_documents.leasing import RunLease
 from naas_abi_sdk.langgraph_documents.listing import (
     ThreadSummary,
     contains,
@@ -35,6 +39,7 @@ from naas_abi_sdk.langgraph_documents.listing import (
     thread_ids,
     threads,
 )
+from naas_abi_sdk.langgraph_documents.pruning import delete_for_runs, prune
 from naas_abi_sdk.langgraph_documents.schema import VALUE_CACHE_BYTES
 
 if TYPE_CHECKING:
@@ -158,6 +163,49 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
         """Delete a thread; see ``operations.delete_thread``."""
         self._run(operations.delete_thread(self._memory, thread_id))
 
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete what runs stored; see ``pruning.delete_for_runs``."""
+        self._run(delete_for_runs(self._memory, run_ids))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy a thread; see ``copying.copy_thread``."""
+        self._run(copy_thread(self._memory, source_thread_id, target_thread_id))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Keep the latest checkpoints, or nothing, of threads; see ``pruning.prune``."""
+        self._run(prune(self._memory, thread_ids, strategy))
+
+    @contextmanager
+    def run_lease(
+        self, thread_id: str, *, ttl: float = 60.0, holder: str | None = None
+    ) -> Iterator[RunLease]:
+        """Hold a thread's lease for a turn: run it with the ``config`` of what this gives.
+
+        While it is held, others who ask for it get ``RunLeaseConflict``. It is renewed in the
+        background, so a turn may take as long as it likes; should the process die, others may have
+        it after ``ttl`` seconds. Who lost it all the same, as after a long pause of the whole
+        process, stores nothing more. Runs without a lease are not held back: they are branches.
+
+        Args:
+            thread_id: The thread.
+            ttl: Seconds it is held after the last renewal.
+            holder: Who is told to others to have it; host name and process id when None.
+        """
+        with held_lease(self._remembered, self._run, thread_id, ttl, holder) as lease:
+            yield lease
+
+    @asynccontextmanager
+    async def arun_lease(
+        self, thread_id: str, *, ttl: float = 60.0, holder: str | None = None
+    ) -> AsyncIterator[RunLease]:
+        """``run_lease``, taken and let go of in a worker thread."""
+        held = self.run_lease(thread_id, ttl=ttl, holder=holder)
+        lease = await asyncio.to_thread(held.__enter__)
+        try:
+            yield lease
+        finally:
+            await asyncio.to_thread(held.__exit__, None, None, None)
+
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, Any]:
@@ -232,6 +280,18 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
     async def adelete_thread(self, thread_id: str) -> None:
         """``delete_thread`` in a worker thread."""
         await asyncio.to_thread(self.delete_thread, thread_id)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """``delete_for_runs`` in a worker thread."""
+        await asyncio.to_thread(self.delete_for_runs, run_ids)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """``copy_thread`` in a worker thread."""
+        await asyncio.to_thread(self.copy_thread, source_thread_id, target_thread_id)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """``prune`` in a worker thread."""
+        await asyncio.to_thread(self.prune, thread_ids, strategy=strategy)
 
     @property
     def _memory(self) -> Memory:
