@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from naas_abi_sdk.document.commands import Command, Operation
+from naas_abi_sdk.document.commands import Command, Find, Operation, Together
 from naas_abi_sdk.document.driving import iterate, run
 from naas_abi_sdk.document.performing import Documents, perform
 from naas_abi_sdk.langgraph_documents import COLLECTIONS, Memory, Recall, operations
@@ -104,3 +105,16 @@ def all_documents(documents: Documents) -> dict[tuple[str, str], Any]:
             if cursor is None:
                 break
     return stored
+
+
+def small_pages(documents: Documents, size: int = 2) -> Callable[[Command], Any]:
+    """Perform commands with pages of ``size`` items at the most."""
+
+    def performing(command: Command) -> Any:
+        if isinstance(command, Together):
+            return [performing(read) for read in command.reads]
+        if isinstance(command, Find):
+            return perform(documents, replace(command, limit=min(command.limit, size)))
+        return perform(documents, command)
+
+    return performing

@@ -27,7 +27,14 @@ from naas_abi_sdk.langgraph_documents.addresses import document_id
 from naas_abi_sdk.langgraph_documents.filtering import metadata_matches
 from naas_abi_sdk.langgraph_documents.reading import equals
 from naas_abi_sdk.testing import MemoryDocuments
-from tests.support.checkpoints import Codec, all_documents, checkpoint_id, config, make_checkpoint
+from tests.support.checkpoints import (
+    Codec,
+    all_documents,
+    checkpoint_id,
+    config,
+    make_checkpoint,
+    small_pages,
+)
 
 MESSAGES = [f"message {number} " + "m" * 60 for number in range(40)]
 
@@ -496,24 +503,9 @@ def test_metadata_matches(metadata: Any, wanted: Any, matches: bool) -> None:
 
 
 def test_pages_are_followed_to_their_end(documents: Any, codec: Codec) -> None:
-    def small_pages(command: Any) -> Any:
-        if isinstance(command, Together):
-            return [small_pages(read) for read in command.reads]
-        if isinstance(command, Find):
-            small = Find(
-                command.collection,
-                command.where,
-                command.order_by,
-                min(command.limit, 2),
-                command.cursor,
-                command.fields,
-            )
-            return perform(documents, small)
-        return perform(documents, command)
-
     for number in range(5):
         codec.put_writes(config(number=2), [("a", number)], f"task-{number}")
-    reader = Codec(documents, perform_with=small_pages)
+    reader = Codec(documents, perform_with=small_pages(documents))
     loaded = reader.get_tuple(config())
     assert loaded.checkpoint["channel_values"]["messages"] == [*MESSAGES, "more"]
     assert [value for _, _, value in loaded.pending_writes] == [0, 1, 2, 3, 4]

@@ -145,11 +145,14 @@ def renew(lease: RunLease, now: datetime) -> Operation[None]:
         RunLeaseConflict: it is no longer held.
     """
     while True:
-        (outcome,) = yield from store([[lease.put(now)]])
+        put = lease.put(now)
+        (outcome,) = yield from store([[put]])
         if outcome.state == "done":
             lease.moved_to(outcome.version)
             return
-        yield from recover(lease)
+        held = yield from recover(lease)
+        if held.data == put.data:  # an answer was lost, and the command was sent again
+            return
 
 
 def release(lease: RunLease) -> Operation[None]:
@@ -163,7 +166,7 @@ def release(lease: RunLease) -> Operation[None]:
             return
 
 
-def recover(lease: RunLease) -> Operation[None]:
+def recover(lease: RunLease) -> Operation[Document]:
     """Find the version a lease is at after it was not at the one it had: renewed, or lost.
 
     Raises:
@@ -172,7 +175,7 @@ def recover(lease: RunLease) -> Operation[None]:
     held = yield from _held(lease)
     if held is not None and lease.is_of(held):
         lease.moved_to(held.version)
-        return
+        return held
     if held is None:
         message = (
             f"the run lease that {lease.holder!r} had of thread {lease.thread_id!r} is over: "
