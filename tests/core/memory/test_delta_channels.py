@@ -141,3 +141,22 @@ def test_parallel_results_replay_in_the_order_they_were_applied(adapter: SQLiteD
     reloaded = graph().get_state(THREAD).values
     assert reloaded["delta"] == reloaded["plain"] == live["plain"]
     assert live["plain"][1:] == [f"did {number}" for number in range(8)]
+
+
+def test_pruned_or_copied_a_thread_goes_on_with_what_it_had(adapter: SQLiteDocuments) -> None:
+    """C076: far from the last snapshot, and for the thread beside it too."""
+    state = delta_state(5)
+    for number in range(7):
+        live = build(adapter, state).invoke(say(f"question {number}"), THREAD)
+    saver = DocumentCheckpointSaver(DocumentService(adapter, "n"), agent_id="engine.v1")
+    saver.copy_thread("t-1", "copy")
+    stored = len(list(saver.list(THREAD)))
+    saver.prune(["t-1"])
+    assert 1 < len(list(saver.list(THREAD))) < stored
+    saver.prune(["copy"], strategy="keep_latest")
+    for thread_id in ("t-1", "copy"):
+        at: Any = {"configurable": {"thread_id": thread_id}}
+        values = build(adapter, state).get_state(at).values
+        assert values["delta"] == values["plain"] == live["plain"]
+        after = build(adapter, state).invoke(say("one more"), at)
+        assert after["delta"] == after["plain"] == [*live["plain"], "one more", "answer 15"]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import operator
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 from uuid import UUID
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, Send, interrupt
 
 from naas_abi_core.services.agent.memory.saver import DocumentCheckpointSaver
 from naas_abi_core.services.document.adapters.sqlite import SQLiteDocuments
@@ -311,3 +314,40 @@ def test_building_a_saver_needs_no_loop_and_does_no_io() -> None:
     documents = MemoryDocuments()
     saver_over(documents)
     assert documents.calls == []
+
+
+def test_pruning_in_the_middle_of_a_turn_runs_no_tool_twice(adapter: SQLiteDocuments) -> None:
+    """C075: three calls that need approval; pruned after every one."""
+
+    class State(TypedDict):
+        done: Annotated[list[str], operator.add]
+
+    ran: list[str] = []
+
+    def approve(state: Any) -> Any:
+        ran.append(name := state["name"])
+        answer = interrupt(name)
+        return {"done": [f"{name}: {answer}"]}
+
+    graph = StateGraph(State)
+    graph.add_node("approve", approve)
+    names = ["a", "b", "c"]
+    graph.add_conditional_edges(
+        START, lambda _: [Send("approve", {"name": name}) for name in names], ["approve"]
+    )
+    thread: Any = {"configurable": {"thread_id": "t-1"}}
+
+    def turn(given: Any) -> Any:
+        saver = saver_over(adapter)
+        answer = graph.compile(checkpointer=saver).invoke(given, thread)
+        saver.prune(["t-1"])
+        return answer
+
+    asked = turn({"done": []})["__interrupt__"]
+    for number, question in enumerate(asked, start=1):
+        ran.clear()
+        answer = turn(Command(resume={question.id: "yes"}))
+        assert question.value in ran
+        assert len(ran) == 4 - number, "who was answered before does not run again"
+    assert sorted(answer["done"]) == ["a: yes", "b: yes", "c: yes"]
+    assert len(list(saver_over(adapter).list(thread))) == 1

@@ -107,6 +107,7 @@ def test_repeating_an_operation_changes_nothing(operation: Callable[[Codec], Non
 
 
 def test_deleting_a_thread_leaves_nothing_of_it_and_all_of_the_others() -> None:
+    """C074: but for its tombstone, which holds no content and not the thread's id."""
     alone = MemoryDocuments().for_namespace("n")
     Codec(alone).put(config("other"), make_checkpoint(1, {"messages": MESSAGES[:40]}))
     documents = MemoryDocuments().for_namespace("n")
