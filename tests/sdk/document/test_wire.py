@@ -50,7 +50,7 @@ writes = st.one_of(
     st.builds(Put, names, names, data(), versions),
     st.builds(Keep, names, names, data()),
     st.builds(Delete, names, names, versions),
-    st.builds(Require, names, names),
+    st.builds(Require, names, names, versions.filter(lambda version: version != 0)),
 )
 outcomes = st.builds(Outcome, st.sampled_from(["done", "conflict", "skipped"]), versions, texts)
 

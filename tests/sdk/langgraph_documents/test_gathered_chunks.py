@@ -76,7 +76,8 @@ def test_what_a_gathered_chunk_needs_survives_its_parts() -> None:
     """Elements known only through the smaller chunks are stored again once those are gone."""
     codec = Codec(MemoryDocuments().for_namespace("n"))
     codec.put(config(), make_checkpoint(1, {"messages": messages(255)}))
-    Codec(codec.documents).delete_thread("t-1")
+    for key in all_documents(codec.documents):
+        codec.documents.delete(*key)
     codec.put(config(number=1), make_checkpoint(2, {"messages": messages(256)}))
     loaded = Codec(codec.documents).get_tuple(config())
     assert loaded.checkpoint["channel_values"]["messages"] == messages(256)

@@ -10,7 +10,7 @@ import pytest
 from naas_abi_sdk.document.commands import Get, Together
 from naas_abi_sdk.document.performing import perform
 from naas_abi_sdk.errors import ThreadDeleted
-from naas_abi_sdk.langgraph_documents import CHECKPOINTS, TOMBSTONES, WRITES
+from naas_abi_sdk.langgraph_documents import CHECKPOINTS, TOMBSTONES, WRITES, operations
 from naas_abi_sdk.langgraph_documents.addresses import document_id
 from naas_abi_sdk.langgraph_documents.tombstones import bury, is_buried
 from naas_abi_sdk.testing import MemoryDocuments
@@ -85,6 +85,42 @@ def test_the_rest_of_a_late_run_is_refused_too(documents: Any, late: Codec) -> N
                 make_checkpoint(number, VALUES),
             )
     assert collections(documents) == {TOMBSTONES}
+
+
+@pytest.mark.parametrize("when", range(1, 12))
+def test_a_subgraph_that_stored_before_its_late_caller_was_refused_leaves_nothing(
+    documents: Any, late: Codec, when: int
+) -> None:
+    """LangGraph stores in the background: what is called may be stored before its caller."""
+    fresh = Codec(documents)
+    fresh.put(config(), make_checkpoint(20, VALUES))
+    key = (CHECKPOINTS, document_id(AGENT_ID, "t-1", "child:9", checkpoint_id(21)))
+    fresh.put(config(checkpoint_ns="child:9"), make_checkpoint(21, VALUES))
+    documents.put(*key, documents.get(*key).data | {"metadata": {"kind": "?", "payload": b""}})
+    caller: Any = {"source": "loop", "step": 2, "parents": {}}
+    called: Any = {"source": "input", "step": -1, "parents": {"": checkpoint_id(30)}}
+    child = config(checkpoint_ns="child:2")
+    calling = Step(
+        documents,
+        operations.put(late.memory, config(number=2), make_checkpoint(30, VALUES), caller),
+    )
+    first = Step(documents, operations.put(late.memory, child, make_checkpoint(31, VALUES), called))
+    for _ in range(when):
+        first.move()
+    calling.finish()
+    first.finish()
+    assert isinstance(calling.refused, ThreadDeleted)
+    assert first.refused is None or isinstance(first.refused, ThreadDeleted)
+    with pytest.raises(ThreadDeleted):
+        late.put(config(number=31, checkpoint_ns="child:2"), make_checkpoint(32, VALUES), called)
+    with pytest.raises(ThreadDeleted):
+        late.put_writes(config(number=31, checkpoint_ns="child:2"), [("a", 1)])
+    left = {
+        data["checkpoint_id"]
+        for key, data in all_documents(documents).items()
+        if key[0] == CHECKPOINTS
+    }
+    assert left == {checkpoint_id(20), checkpoint_id(21)}, "the new conversation is not touched"
 
 
 def test_the_id_may_be_used_again(documents: Any, late: Codec) -> None:

@@ -10,14 +10,16 @@ from collections import Counter
 from uuid import uuid4
 
 import pytest
+from langgraph.checkpoint.conformance import checkpointer_test, validate
 
 from naas_abi_sdk import langgraph
 from naas_abi_sdk.client import ABIClient
-from naas_abi_sdk.errors import DocumentStorageError, Unavailable
+from naas_abi_sdk.errors import DocumentStorageError, RunLeaseConflict, Unavailable
 from naas_abi_sdk.langgraph import DocumentCheckpointSaver
+from naas_abi_sdk.langgraph_documents import LEASES, TOMBSTONES
 from naas_abi_sdk.tokens import GivenToken
-from tests.contracts.savers import STEP, SaverContract, Sync
-from tests.support.checkpoints import config, make_checkpoint
+from tests.contracts.savers import STEP, SaverContract, Sync, numbers
+from tests.support.checkpoints import checkpoint_id, config, make_checkpoint
 from tests.support.loop_thread import InLoop, LoopThread
 from tests.support.nats_peers import DocumentPeer, connected
 
@@ -187,7 +189,8 @@ def test_a_save_whose_reply_was_lost_is_repeated_with_the_same_end(home):
     home.peer.unanswered = 1
     calls.delete_thread("t-1")
     assert calls.get_tuple(config()) is None
-    assert all(not each for each in home.peer.store.snapshot()["acme.chat"].values())
+    left = home.peer.store.snapshot()["acme.chat"]
+    assert [name for name, documents in left.items() if documents] == [TOMBSTONES]
     assert written != home.peer.store.snapshot()
 
 
@@ -254,3 +257,73 @@ def test_it_is_built_without_a_loop_and_without_a_broker():
     assert set(ran.stdout.split()) <= {"Unavailable", "DeadlineExceeded"}
     assert len(ran.stdout.split()) == 4
     assert ran.stderr == ""
+
+
+def test_all_eight_capabilities(broker):
+    """LangGraph's published suite, over a broker."""
+
+    @checkpointer_test(name="DocumentCheckpointSaver over NATS")
+    async def factory():
+        async with connected(broker.url) as connection:
+            await DocumentPeer(connection).start()
+            client = ABIClient("acme.chat", broker.url, token=TOKEN)
+            yield DocumentCheckpointSaver.for_agent(client, "support")
+            await client.close()
+
+    report = asyncio.run(validate(factory))
+    assert len(report.results) == 8
+    assert {name: result.failures for name, result in report.results.items()} == {
+        name: [] for name in report.results
+    }
+    assert all(result.passed and result.tests_passed > 0 for result in report.results.values())
+
+
+@pytest.mark.parametrize("method", ["prune", "copy_thread", "delete_for_runs"])
+def test_what_deletes_and_copies_can_be_called_from_another_thread(home, method):
+    saver = DocumentCheckpointSaver.for_agent(home.client, "support")
+    calls = home.calls(saver)
+    metadata = {**STEP, "run_id": "run-1"}
+    calls.put(calls.put(config(), make_checkpoint(1, {"n": 1})), make_checkpoint(2, {}), metadata)
+    if method == "copy_thread":
+        saver.copy_thread("t-1", "copy")
+    else:
+        getattr(saver, method)(["t-1"] if method == "prune" else ["run-1"])
+    left = {"prune": [2], "delete_for_runs": [1], "copy_thread": [2, 1]}[method]
+    assert numbers(calls.list(config())) == left
+    assert bool(calls.get_tuple(config("copy"))) == (method == "copy_thread")
+
+
+async def until(holds):
+    deadline = asyncio.get_running_loop().time() + 30
+    for _ in iter(holds, True):
+        assert asyncio.get_running_loop().time() < deadline
+        await asyncio.sleep(0.005)
+
+
+def test_a_lease_fences_turns_over_the_broker(home, caplog):
+    first = DocumentCheckpointSaver.for_agent(home.client, "support")
+    second = DocumentCheckpointSaver.for_agent(home.client, "support")
+
+    async def scenario():
+        async with first.arun_lease("t-1", ttl=0.03, holder="first") as lease:
+            with pytest.raises(RunLeaseConflict, match="held by 'first'"):
+                async with second.arun_lease("t-1"):
+                    pass
+            at = config()
+            at["configurable"] |= lease.config["configurable"]
+            stored = await first.aput(at, make_checkpoint(1, {"n": 1}), STEP, {})
+            assert stored == config(number=1)
+            held = home.peer.store.for_namespace("acme.chat")
+            await until(lambda: held.find(LEASES).items[0].version >= 4)
+            home.peer.store.fail_after(0)
+            await until(lambda: "could not be renewed" in caplog.text)
+            home.peer.store.fail_after(None)
+            (found,) = held.find(LEASES).items
+            taken_over = found.data | {"token": "other", "holder": "second"}
+            held.put(LEASES, found.id, taken_over)
+            at["configurable"]["checkpoint_id"] = checkpoint_id(1)
+            with pytest.raises(RunLeaseConflict, match=r"'first' lost its run lease .* 'second'"):
+                await first.aput(at, make_checkpoint(2, {"n": 2}), STEP, {})
+        assert held.find(LEASES).items[0].data["holder"] == "second"
+
+    home.run(scenario())

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypeVar, cast, final
 
@@ -31,7 +32,9 @@ from naas_abi_sdk.document.driving import aiterate, arun
 from naas_abi_sdk.document.performing import AsyncDocuments, aperform
 from naas_abi_sdk.langgraph_documents import Memory, next_version, operations
 from naas_abi_sdk.langgraph_documents.caching import ValueCache
+from naas_abi_sdk.langgraph_documents.copying import copy_thread
 from naas_abi_sdk.langgraph_documents.deltas import delta_history
+from naas_abi_sdk.langgraph_documents.leasing import RunLease
 from naas_abi_sdk.langgraph_documents.listing import (
     ThreadSummary,
     contains,
@@ -39,7 +42,9 @@ from naas_abi_sdk.langgraph_documents.listing import (
     thread_ids,
     threads,
 )
+from naas_abi_sdk.langgraph_documents.pruning import delete_for_runs, prune
 from naas_abi_sdk.langgraph_documents.schema import VALUE_CACHE_BYTES
+from naas_abi_sdk.leases import held_lease
 from naas_abi_sdk.waiting import wait_in
 
 __all__ = ["DocumentCheckpointSaver"]
@@ -142,6 +147,37 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
         """Delete a thread; see ``operations.delete_thread``."""
         await self._run(operations.delete_thread(self._memory, thread_id))
 
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete what runs stored; see ``pruning.delete_for_runs``."""
+        await self._run(delete_for_runs(self._memory, run_ids))
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy a thread; see ``copying.copy_thread``."""
+        await self._run(copy_thread(self._memory, source_thread_id, target_thread_id))
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Keep the latest checkpoints, or nothing, of threads; see ``pruning.prune``."""
+        await self._run(prune(self._memory, thread_ids, strategy))
+
+    @asynccontextmanager
+    async def arun_lease(
+        self, thread_id: str, *, ttl: float = 60.0, holder: str | None = None
+    ) -> AsyncIterator[RunLease]:
+        """Hold a thread's lease for a turn: run it with the ``config`` of what this gives.
+
+        While it is held, others who ask for it get ``RunLeaseConflict``. It is renewed in the
+        background, so a turn may take as long as it likes; should the process die, others may have
+        it after ``ttl`` seconds. Who lost it all the same stores nothing more. Runs without a lease
+        are not held back: they are branches.
+
+        Args:
+            thread_id: The thread.
+            ttl: Seconds it is held after the last renewal.
+            holder: Who is told to others to have it; host name and process id when None.
+        """
+        async with held_lease(self._memory, self._run, thread_id, ttl, holder) as lease:
+            yield lease
+
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, Any]:
@@ -209,6 +245,19 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
     def delete_thread(self, thread_id: str) -> None:
         """``adelete_thread`` from another thread."""
         wait_in(self._loop_elsewhere("delete_thread"), self.adelete_thread(thread_id))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """``adelete_for_runs`` from another thread."""
+        wait_in(self._loop_elsewhere("delete_for_runs"), self.adelete_for_runs(run_ids))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """``acopy_thread`` from another thread."""
+        loop = self._loop_elsewhere("copy_thread")
+        wait_in(loop, self.acopy_thread(source_thread_id, target_thread_id))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """``aprune`` from another thread."""
+        wait_in(self._loop_elsewhere("prune"), self.aprune(thread_ids, strategy=strategy))
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]

@@ -76,7 +76,10 @@ async def _write(documents: SingleCalls, write: Write, repeatable: bool) -> Outc
         if isinstance(write, Delete):
             await documents.delete(*at, if_version=write.if_version, repeatable=repeatable)
         else:
-            await documents.get(*at)
+            found = (await documents.get(*at)).version
+            if write.if_version not in (None, found):
+                reason = f"document {write.id!r} is at version {found}, not {write.if_version}"
+                return Outcome("conflict", reason=reason)
     except (VersionConflict, UniqueViolation, DocumentNotFound) as conflict:
         return Outcome("conflict", reason=str(conflict))
     return Outcome("done")

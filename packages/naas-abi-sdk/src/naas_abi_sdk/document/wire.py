@@ -243,7 +243,7 @@ def _to_write(write: Write) -> proto.Write:
     target.id = write.id
     if isinstance(write, (Put, Keep)):
         fill_data(target.data, write.data)
-    if isinstance(write, (Put, Delete)) and write.if_version is not None:
+    if not isinstance(write, Keep) and write.if_version is not None:
         target.if_version = write.if_version
     return message
 
@@ -267,7 +267,8 @@ def _from_write(message: proto.Write) -> Write:
         delete = message.delete
         return Delete(delete.collection, delete.id, _if_version(delete))
     if kind == "require":
-        return Require(message.require.collection, message.require.id)
+        require = message.require
+        return Require(require.collection, require.id, _if_version(require))
     problem = "a write of the batch is of no kind known here"
     raise InvalidArgument(problem)
 
@@ -281,5 +282,5 @@ def _from_outcome(message: proto.Outcome) -> Outcome:
     return Outcome(cast("Any", state), version, message.reason)
 
 
-def _if_version(message: proto.Put | proto.Delete) -> int | None:
+def _if_version(message: proto.Put | proto.Delete | proto.Require) -> int | None:
     return message.if_version if message.HasField("if_version") else None

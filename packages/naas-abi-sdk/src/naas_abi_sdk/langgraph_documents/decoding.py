@@ -7,7 +7,7 @@ Every function takes ``stored``, the value documents already read, by reference,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from naas_abi_sdk.document.types import Data
 from naas_abi_sdk.errors import CheckpointDamaged
@@ -25,6 +25,7 @@ from naas_abi_sdk.langgraph_documents.schema import SCHEMA_VERSION
 from naas_abi_sdk.langgraph_documents.unavailable import reading
 
 __all__ = [
+    "DAMAGE",
     "StoredValues",
     "channel_values",
     "checked",
@@ -35,6 +36,18 @@ __all__ = [
     "value_of",
     "write_values",
 ]
+
+#: What reading a damaged document back raises, besides saying so: a key that is not there, bytes
+#: that are no msgpack, a kind the serializer does not know, a type that refuses what is left of it.
+DAMAGE: Final = (
+    CheckpointDamaged,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    TypeError,
+    ValueError,
+)
 
 #: Value documents by reference.
 StoredValues = Mapping[str, Data]

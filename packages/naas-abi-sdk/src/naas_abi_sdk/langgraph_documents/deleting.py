@@ -11,9 +11,11 @@ from dataclasses import replace
 from naas_abi_sdk.document.commands import Find, Operation, apply
 from naas_abi_sdk.document.types import Delete, Predicate
 from naas_abi_sdk.errors import ThreadBusy
+from naas_abi_sdk.langgraph_documents.caching import AtHand
 from naas_abi_sdk.langgraph_documents.configuring import thread_text
+from naas_abi_sdk.langgraph_documents.decoding import DAMAGE, value_of
 from naas_abi_sdk.langgraph_documents.memory import Memory
-from naas_abi_sdk.langgraph_documents.reading import equals, read_together
+from naas_abi_sdk.langgraph_documents.reading import equals, pages, read_together, read_values
 from naas_abi_sdk.langgraph_documents.schema import (
     BLOBS,
     CHECKPOINTS,
@@ -21,12 +23,13 @@ from naas_abi_sdk.langgraph_documents.schema import (
     LEASES,
     ORDERS,
     PARTS,
+    READ_BUDGET,
     WRITES,
 )
 from naas_abi_sdk.langgraph_documents.tombstones import bury
 from naas_abi_sdk.limits import MAX_PAGE_SIZE
 
-__all__ = ["delete_thread", "delete_values"]
+__all__ = ["delete_called_from", "delete_thread", "delete_values"]
 
 #: Times ``delete_thread`` starts over because a writer stored a checkpoint meanwhile.
 DELETE_ATTEMPTS = 10
@@ -79,6 +82,38 @@ def delete_values(memory: Memory, thread_id: str) -> Operation[bool]:
             yield from apply([Delete(collection, item.id, item.version) for item in page.items])
             query, more = replace(query, cursor=page.cursor), page.cursor is not None
     return True
+
+
+def delete_called_from(memory: Memory, thread_id: str, checkpoint_id: str) -> Operation[None]:
+    """Delete what subgraphs stored that were called from a checkpoint which was never stored.
+
+    They may store before their caller does, and so before a late caller is refused.
+    """
+    query = Find(
+        CHECKPOINTS,
+        equals(agent_id=memory.agent_id, thread_id=thread_id),
+        limit=MAX_PAGE_SIZE,
+        fields=("checkpoint_ns", "checkpoint_id", "metadata"),
+        max_bytes=READ_BUDGET,
+    )
+    for document in (yield from pages(query)):
+        data = document.data
+        try:
+            root = [{"metadata": data["metadata"]}]
+            reached = yield from read_values(memory.agent_id, thread_id, root, AtHand({}))
+            metadata = value_of(data["metadata"], reached.values, memory.serde)
+        except DAMAGE:
+            continue  # whose it is cannot be known, so it stays
+        if checkpoint_id in (metadata.get("parents") or {}).values():
+            yield from bury(memory, thread_id, [data["checkpoint_id"]])
+            yield from apply([Delete(CHECKPOINTS, document.id)])
+            of_it = equals(
+                agent_id=memory.agent_id,
+                thread_id=thread_id,
+                checkpoint_ns=data["checkpoint_ns"],
+                checkpoint_id=data["checkpoint_id"],
+            )
+            yield from _delete_all(Find(WRITES, of_it, limit=MAX_PAGE_SIZE, fields=()))
 
 
 def _delete_checkpoints(

@@ -18,6 +18,7 @@ from naas_abi_sdk.document.types import Delete, Outcome, Put, Require, Write
 from naas_abi_sdk.errors import ThreadDeleted
 from naas_abi_sdk.langgraph_documents.addresses import document_id
 from naas_abi_sdk.langgraph_documents.configuring import Address
+from naas_abi_sdk.langgraph_documents.deleting import delete_called_from
 from naas_abi_sdk.langgraph_documents.leasing import RunLease, lease_of, recover
 from naas_abi_sdk.langgraph_documents.memory import Memory
 from naas_abi_sdk.langgraph_documents.recall import CheckpointKey
@@ -95,8 +96,10 @@ class Guard:
             return
         yield from apply(undo)
         if self._storing is not None:
-            # The run may store its next checkpoint all the same, as a child of this one.
+            # The run may store its next checkpoint all the same, as a child of this one, and what
+            # it called from this one may have stored already.
             yield from bury(self._memory, self._thread_id, [self._storing])
+            yield from delete_called_from(self._memory, self._thread_id, self._storing)
         message = (
             f"thread {self._thread_id!r} was deleted, and with it checkpoint {self._from[2]!r} "
             "that this run goes on from. Nothing was stored. End the run; a new run on the same "

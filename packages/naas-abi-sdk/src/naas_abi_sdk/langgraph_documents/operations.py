@@ -17,7 +17,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final
+from typing import Any
 
 from naas_abi_sdk.document.commands import Find, Get, Operation, emit, get
 from naas_abi_sdk.document.types import Data, Document, OrderBy, Outcome, Predicate
@@ -33,6 +33,7 @@ from naas_abi_sdk.langgraph_documents.batching import references
 from naas_abi_sdk.langgraph_documents.caching import AtHand
 from naas_abi_sdk.langgraph_documents.configuring import Address, address, configurable, thread_text
 from naas_abi_sdk.langgraph_documents.decoding import (
+    DAMAGE,
     StoredValues,
     channel_values,
     checked,
@@ -63,18 +64,6 @@ __all__ = [
 ]
 
 logger = logging.getLogger(__name__)
-
-#: What reading a damaged document back raises, besides saying so: a key that is not there, bytes
-#: that are no msgpack, a kind the serializer does not know, a type that refuses what is left of it.
-DAMAGE: Final = (
-    CheckpointDamaged,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    NotImplementedError,
-    TypeError,
-    ValueError,
-)
 
 #: Checkpoints that ``history`` reads and resolves at a time.
 HISTORY_PAGE = 20

@@ -22,11 +22,11 @@ from naas_abi_sdk.document.commands import Find, Operation, apply
 from naas_abi_sdk.document.types import Data, Delete, Predicate
 from naas_abi_sdk.errors import CheckpointDamaged, InvalidCheckpointConfig
 from naas_abi_sdk.langgraph_documents.addresses import document_id
+from naas_abi_sdk.langgraph_documents.caching import AtHand
 from naas_abi_sdk.langgraph_documents.configuring import thread_text
-from naas_abi_sdk.langgraph_documents.decoding import checked, value_of
+from naas_abi_sdk.langgraph_documents.decoding import DAMAGE, checked, value_of
 from naas_abi_sdk.langgraph_documents.deleting import delete_thread, delete_values
 from naas_abi_sdk.langgraph_documents.memory import Memory
-from naas_abi_sdk.langgraph_documents.operations import DAMAGE
 from naas_abi_sdk.langgraph_documents.reading import (
     equals,
     find_all,
@@ -196,7 +196,7 @@ def _node(memory: Memory, data: Data, order: str | None) -> Operation[_Node]:
 def _value(memory: Memory, data: Data, name: str) -> Operation[Any]:
     try:
         root = {name: checked(data)[name]}
-        reached = yield from read_values(memory.agent_id, data["thread_id"], [root], {})
+        reached = yield from read_values(memory.agent_id, data["thread_id"], [root], AtHand({}))
         return value_of(data[name], reached.values, memory.serde)
     except DAMAGE as error:
         message = (

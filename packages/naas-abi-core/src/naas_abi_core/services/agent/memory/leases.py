@@ -1,21 +1,18 @@
-"""Holding a run lease: its clock, its token, and the thread that renews it."""
+"""Holding a run lease from blocking code: the thread that renews it."""
 
 from __future__ import annotations
 
 import logging
-import os
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timezone
 from threading import Event, Thread
 from typing import Any
-from uuid import uuid4
 
 from naas_abi_sdk.document.commands import Operation
 from naas_abi_sdk.errors import DocumentError, RunLeaseConflict
 from naas_abi_sdk.langgraph_documents import Memory
-from naas_abi_sdk.langgraph_documents.leasing import RunLease, acquire, release, renew
+from naas_abi_sdk.langgraph_documents.leasing import RunLease, release, renew
+from naas_abi_sdk.leases import taken, utc_now
 
 __all__ = ["held_lease"]
 
@@ -31,16 +28,7 @@ def held_lease(
     holder: str | None,
 ) -> Iterator[RunLease]:
     """Take a thread's lease, renew it three times within ``ttl``, and let go of it at the end."""
-    lease: RunLease = run(
-        acquire(
-            memory,
-            thread_id,
-            token=uuid4().hex,
-            holder=holder or f"{socket.gethostname()}:{os.getpid()}",
-            now=_now(),
-            ttl=ttl,
-        )
-    )
+    lease: RunLease = run(taken(memory, thread_id, ttl, holder))
     over = Event()
     renewing = Thread(target=_renew, args=(run, lease, over), name="run-lease-renewal", daemon=True)
     renewing.start()
@@ -55,7 +43,7 @@ def held_lease(
 def _renew(run: Callable[[Operation[Any]], Any], lease: RunLease, over: Event) -> None:
     while not over.wait(lease.ttl / 3):
         try:
-            run(renew(lease, _now()))
+            run(renew(lease, utc_now()))
         except RunLeaseConflict:
             return  # what the turn stores next is refused, and says so
         except DocumentError:
@@ -64,7 +52,3 @@ def _renew(run: Callable[[Operation[Any]], Any], lease: RunLease, over: Event) -
                 lease.thread_id,
                 exc_info=True,
             )
-
-
-def _now() -> datetime:
-    return datetime.now(timezone.utc)

@@ -408,12 +408,14 @@ class Delete(_message.Message):
     def __init__(self, collection: _Optional[str] = ..., id: _Optional[str] = ..., if_version: _Optional[int] = ...) -> None: ...
 
 class Require(_message.Message):
-    __slots__ = ("collection", "id")
+    __slots__ = ("collection", "id", "if_version")
     COLLECTION_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
+    IF_VERSION_FIELD_NUMBER: _ClassVar[int]
     collection: str
     id: str
-    def __init__(self, collection: _Optional[str] = ..., id: _Optional[str] = ...) -> None: ...
+    if_version: int
+    def __init__(self, collection: _Optional[str] = ..., id: _Optional[str] = ..., if_version: _Optional[int] = ...) -> None: ...
 
 class WriteResponse(_message.Message):
     __slots__ = ("error", "outcomes")
