@@ -156,7 +156,13 @@ COMMANDS: dict[Callable[[Codec], None], list[str]] = {
     unchanged: ["apply require 1 checkpoints | put 1 checkpoints"],
     long_value: ["apply require 1 checkpoints | keep 3 parts | keep 1 blobs | put 1 checkpoints"],
     parent_forgotten: [FROM_SCRATCH],
-    parent_deleted: [APPEND, FROM_SCRATCH, "together get tombstones", *NOTED],
+    parent_deleted: [
+        APPEND,
+        FROM_SCRATCH,
+        "together get tombstones",
+        *NOTED,
+        "together find checkpoints by thread_id only (checkpoint_ns, checkpoint_id, metadata)",
+    ],
     parent_pruned: [
         APPEND,
         FROM_SCRATCH,
