@@ -140,3 +140,13 @@ def test_a_saver_of_small_capacity_gives_the_same() -> None:
     codec.put(config(), make_checkpoint(1, {"messages": messages}))
     loads = [codec.get_tuple(config()).checkpoint["channel_values"]["messages"] for _ in range(5)]
     assert all(loaded == loads[0] for loaded in loads)
+
+
+def test_what_is_kept_for_a_serializer_is_found_again_by_it() -> None:
+    """A memory makes LangGraph's serializer faithful once, not for every call."""
+    given = JsonPlusSerializer()
+    memory = Memory(AGENT_ID, given)
+    assert memory.with_serde(given) is memory
+    other = memory.with_serde(JsonPlusSerializer())
+    assert other.serde is not memory.serde
+    assert other.revival is memory.revival

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from naas_abi_sdk.langgraph_documents._langgraph import SerializerProtocol
@@ -30,6 +30,7 @@ class Memory:
         trails: What need not be read again of the ancestors of a checkpoint.
         copied_keys: Keys of a run's configuration that are copied into metadata; None copies all
             that do not look like a secret's.
+        given: The serializer as it was given.
     """
 
     agent_id: str
@@ -40,8 +41,14 @@ class Memory:
     revival: Revival = field(default_factory=Revival)
     trails: Trails = field(default_factory=Trails)
     copied_keys: frozenset[str] | None = None
+    given: SerializerProtocol = field(init=False)
 
     def __post_init__(self) -> None:
         """Take the faithful serializer."""
         given: Any = self.serde
+        object.__setattr__(self, "given", given)
         object.__setattr__(self, "serde", faithful(given))
+
+    def with_serde(self, serde: Any) -> Memory:
+        """This memory for another serializer; itself for the one it has."""
+        return self if serde is self.given else replace(self, serde=serde)

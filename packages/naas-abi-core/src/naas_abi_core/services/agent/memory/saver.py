@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 
 from langchain_core.runnables import RunnableConfig
@@ -296,8 +295,8 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
     @property
     def _memory(self) -> Memory:
         # LangGraph swaps ``serde`` on copies of a saver; what is remembered is for all of them.
-        if self._remembered.serde is not self.serde:
-            self._remembered = replace(self._remembered, serde=self.serde)
+        # What a memory makes of a serializer is kept, since loaded messages are kept for it.
+        self._remembered = self._remembered.with_serde(self.serde)
         return self._remembered
 
     def _perform(self, command: Command) -> Any:
