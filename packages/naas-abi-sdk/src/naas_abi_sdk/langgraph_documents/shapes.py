@@ -118,10 +118,9 @@ def where(value: Any, sought: Any, inside: frozenset[int] = frozenset()) -> str 
         return ""
     if id(value) in inside or (taken := opened(value)) is None:
         return None
-    for label, item in taken.inside:
-        if (rest := where(item, sought, inside | {id(value)})) is not None:
-            return label + rest
-    return None
+    inside = inside | {id(value)}
+    found = ((label, where(item, sought, inside)) for label, item in taken.inside)
+    return next((label + rest for label, rest in found if rest is not None), None)
 
 
 _HOLDERS: Final = frozenset(_BASES[:8])
