@@ -22,6 +22,7 @@ from tests.contracts.savers import STEP, SaverContract, Sync, numbers
 from tests.support.checkpoints import checkpoint_id, config, make_checkpoint
 from tests.support.loop_thread import InLoop, LoopThread
 from tests.support.nats_peers import DocumentPeer, connected
+from tests.support.nats_server import nats_server
 
 TOKEN = GivenToken("t")
 
@@ -57,8 +58,9 @@ def home(broker):
 
 
 @pytest.fixture(scope="module")
-def shared(broker):
-    with Home(broker.url) as home:
+def shared():
+    """A service for many tests, on its own broker: else it would answer for ``home``'s."""
+    with nats_server(max_payload=64 * 1024) as server, Home(server.url) as home:
         yield home
 
 
