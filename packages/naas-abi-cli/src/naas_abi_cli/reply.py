@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 from naas_abi_cli import output
 from naas_abi_cli.messages import as_plain
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from naas_abi_core.services.agent.agent import Agent
     from naas_abi_core.services.agent.turns import Prompt
 
-__all__ = ["Reply", "take_turn"]
+__all__ = ["Printer", "Reply", "take_turn"]
 
 #: Characters of a tool's answer shown beside the conversation.
 _TOOL_ANSWER_SHOWN = 200
@@ -37,7 +37,7 @@ def take_turn(agent: Agent, prompt: Prompt, *, silent: bool) -> Reply:
     from naas_abi_core.services.agent.events import TurnOutcome, events_of, messages_of
 
     reply, outcome = Reply(), TurnOutcome()
-    printer = _Printer(silent=silent)
+    printer = Printer(silent=silent)
     for namespace, mode, said in agent.stream(prompt, stream_mode=["messages", "updates"]):
         if mode == "messages":
             printer.token(said[0], namespace)
@@ -53,34 +53,51 @@ def take_turn(agent: Agent, prompt: Prompt, *, silent: bool) -> Reply:
     return reply
 
 
-def _take(event: str, data: str, reply: Reply, printer: _Printer) -> None:
+def _take(event: str, data: str, reply: Reply, printer: Printer) -> None:
     if event == "tool_usage":
-        printer.aside(f"→ {data}")
+        printer.tool_used(data)
     elif event == "tool_response":
-        printer.aside(f"← {safe_line(data, _TOOL_ANSWER_SHOWN)}")
+        printer.tool_answered(data)
     elif event == "question":
         reply.questions.append(data)
 
 
-class _Printer:
+@final
+class Printer:
+    """Prints a turn while it happens, unless it is ``silent``."""
+
     def __init__(self, *, silent: bool) -> None:
         self._silent = silent
         self._in_line = False
 
     def token(self, message: Any, namespace: tuple[str, ...]) -> None:
-        text = str(message.text) if message.type.startswith("AI") or message.type == "ai" else ""
-        if self._silent or namespace or not text:
+        """Print the text of a model's message, if it is the agent's own."""
+        if not namespace and (message.type.startswith("AI") or message.type == "ai"):
+            self.write(str(message.text))
+
+    def write(self, text: str) -> None:
+        """Print a piece of the reply."""
+        if self._silent or not text:
             return
         with output.writing_result():
             sys.stdout.write(safe(text))
         self._in_line = True
 
-    def aside(self, text: str) -> None:
+    def tool_used(self, name: str) -> None:
+        """Print that a tool is called."""
+        self._aside(f"→ {safe_line(name, _TOOL_ANSWER_SHOWN)}")
+
+    def tool_answered(self, text: str) -> None:
+        """Print what a tool answered."""
+        self._aside(f"← {safe_line(text, _TOOL_ANSWER_SHOWN)}")
+
+    def _aside(self, text: str) -> None:
         if not self._silent:
             self.end()
             output.note(text)
 
     def end(self) -> None:
+        """End the line, if one was begun."""
         if self._in_line:
             with output.writing_result():
                 sys.stdout.write("\n")

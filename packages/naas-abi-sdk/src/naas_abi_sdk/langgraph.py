@@ -44,6 +44,7 @@ from naas_abi_sdk.langgraph_documents.listing import (
 from naas_abi_sdk.langgraph_documents.pruning import delete_for_runs, prune
 from naas_abi_sdk.langgraph_documents.schema import VALUE_CACHE_BYTES
 from naas_abi_sdk.leases import held_lease
+from naas_abi_sdk.modules.declaring import agent_memory_id
 from naas_abi_sdk.waiting import wait_in
 
 __all__ = ["DocumentCheckpointSaver"]
@@ -93,7 +94,7 @@ class DocumentCheckpointSaver(BaseCheckpointSaver[Any]):
         cls, client: ABIClient, agent_name: str, *, serde: SerializerProtocol | None = None
     ) -> DocumentCheckpointSaver:
         """The saver of one agent of the client's module, with a scope of its own."""
-        agent_id = f"{client.module_id}.{agent_name}.v1"
+        agent_id = agent_memory_id(client.module_id, agent_name)
         return cls(client.documents, agent_id=agent_id, serde=serde)
 
     async def setup(self) -> None:

@@ -33,6 +33,7 @@ __all__ = [
     "ServiceToken",
     "TokenSource",
     "module_key",
+    "module_key_from_env",
     "sign",
     "token_from_env",
 ]
@@ -80,6 +81,7 @@ def sign(
     lifetime: int = TOKEN_LIFETIME,
     key_id: str | None = None,
     namespaces: Sequence[str] | None = None,
+    audience: str | None = None,
 ) -> str:
     """One token for ``identity``.
 
@@ -90,6 +92,7 @@ def sign(
         lifetime: Seconds it is valid.
         key_id: ``MODULE_KEY_ID`` for a module's key, None for the secret.
         namespaces: Document namespaces to narrow it to; None for all its signer may use.
+        audience: The one receiver it is for; an engine's services take only tokens without.
     """
     # A client that is built but never calls needs no cryptography.
     import jwt
@@ -97,6 +100,8 @@ def sign(
     claims: dict[str, Any] = {"sub": identity, "iat": issued_at, "exp": issued_at + lifetime}
     if namespaces is not None:
         claims[NAMESPACES_CLAIM] = list(namespaces)
+    if audience is not None:
+        claims["aud"] = audience
     headers = None if key_id is None else {"kid": key_id}
     return jwt.encode(claims, key, algorithm=ALGORITHM, headers=headers)
 
@@ -164,6 +169,22 @@ class GivenToken:
     def token(self) -> str:
         """The token."""
         return self._token
+
+
+def module_key_from_env(module_id: str, environment: Mapping[str, str] | None = None) -> str:
+    """The key of the module in this process, from ``ABI_MODULE_KEY``.
+
+    Raises:
+        Unauthenticated: it is not set; a token in ``ABI_SERVICE_TOKEN`` does not replace it.
+    """
+    environment = os.environ if environment is None else environment
+    if key := environment.get(_MODULE_KEY, "").strip():
+        return key
+    message = (
+        f"{_MODULE_KEY} is not set, and who hosts agents verifies callers with it: put the output "
+        f"of `abi module key {module_id}` into it"
+    )
+    raise Unauthenticated(message)
 
 
 def token_from_env(

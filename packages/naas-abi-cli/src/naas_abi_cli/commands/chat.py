@@ -15,6 +15,7 @@ from naas_abi_cli.errors import CommandFailed, WrongCall
 from naas_abi_cli.options import AgentOption, ConfigOption, JsonOption
 
 if TYPE_CHECKING:
+    from naas_abi_cli.remote import RemoteAgent
     from naas_abi_cli.reply import Reply
     from naas_abi_core.engine.engine import Engine
     from naas_abi_core.services.agent.agent import Agent
@@ -40,9 +41,11 @@ def chat(
 ) -> None:
     """Talk to an agent. It remembers the thread, also in another process.
 
-    The reply goes to standard output, all else to standard error.
+    With 'nats' configured also to an agent of a module that runs elsewhere, by its name or its full
+    name, such as acme.billing.clerk. The reply goes to standard output, all else to standard error.
     """
     from naas_abi_cli.project import checked_thread, open_engine
+    from naas_abi_cli.remote import find_remote
 
     thread_id = _new_thread() if thread is None else checked_thread(thread)
     spoken = _spoken(text)
@@ -50,11 +53,11 @@ def chat(
     if interactive and json:
         raise WrongCall("--json needs a text to say", mend="abi chat 'Hello' --json")
     with open_engine(config) as engine:
-        serving = _serving(engine, agent, thread_id)
+        serving = find_remote(engine, agent, thread_id) or _Local(engine, agent, thread_id)
         if spoken is None:
-            _converse(engine, serving)
+            _converse(serving, agent)
             return
-        reply = _say(serving, spoken, answer=answer, silent=json)
+        reply = serving.say(spoken, answer=answer, silent=json)
     if json:
         output.print_json(
             {
@@ -66,7 +69,7 @@ def chat(
             }
         )
     else:
-        _tell_questions(reply, thread_id)
+        _tell_questions(reply, thread_id, agent)
         output.note(f"thread {thread_id}")
 
 
@@ -87,6 +90,25 @@ def _spoken(text: str | None) -> str | None:
     except UnicodeEncodeError as error:
         raise WrongCall("the text is not UTF-8", mend="Give it as UTF-8.") from error
     return spoken.rstrip("\n")
+
+
+class _Local:
+    """A conversation with an agent of the project."""
+
+    def __init__(self, engine: Engine, name: str | None, thread_id: str) -> None:
+        self.thread_id = thread_id
+        self.memory = engine.memory_reason
+        self._agent = _serving(engine, name, thread_id)
+        self.name = self._agent.name
+
+    @property
+    def asks(self) -> bool:
+        """Whether a question waits for an answer."""
+        return bool(self._agent.snapshot().interrupts)
+
+    def say(self, text: str, *, answer: bool, silent: bool) -> Reply:
+        """Run one turn."""
+        return _say(self._agent, text, answer=answer, silent=silent)
 
 
 def _serving(engine: Engine, name: str | None, thread_id: str) -> Agent:
@@ -126,28 +148,35 @@ def _say(agent: Agent, text: str, *, answer: bool, silent: bool) -> Reply:
         ) from error
 
 
-def _tell_questions(reply: Reply, thread_id: str) -> None:
+def _tell_questions(reply: Reply, thread_id: str, agent: str | None) -> None:
     for question in reply.questions:
         output.print_text(f"question: {question}", style="bold")
     if reply.questions:
-        output.note(f"Answer with: abi chat --answer --thread {shlex.quote(thread_id)} 'TEXT'")
+        options = _again(thread_id, agent)
+        output.note(f"Answer with: abi chat --answer {options} 'TEXT'")
 
 
-def _converse(engine: Engine, agent: Agent) -> None:
-    output.note(f"{agent.name}, thread {agent.state.thread_id}")
-    output.note(f"memory: {engine.memory_reason}")
+def _again(thread_id: str, agent: str | None) -> str:
+    """The options that go on with the conversation."""
+    named = "" if agent is None else f"--agent {shlex.quote(agent)} "
+    return f"{named}--thread {shlex.quote(thread_id)}"
+
+
+def _converse(agent: _Local | RemoteAgent, asked_for: str | None) -> None:
+    output.note(f"{agent.name}, thread {agent.thread_id}")
+    output.note(f"memory: {agent.memory}")
     output.note("An empty line does nothing; /quit or Ctrl-D ends.")
     while (text := _ask()) is not None:
         if not text.strip():
             continue
         try:
-            reply = _say(agent, text, answer=bool(agent.snapshot().interrupts), silent=False)
+            reply = agent.say(text, answer=agent.asks, silent=False)
         except Exception as error:  # noqa: BLE001 -- one failed turn does not end a conversation
             output.fail(error)
         else:
             for question in reply.questions:
                 output.print_text(f"question: {question}", style="bold")
-    output.note(f"Go on later with: abi chat --thread {shlex.quote(agent.state.thread_id)}")
+    output.note(f"Go on later with: abi chat {_again(agent.thread_id, asked_for)}")
 
 
 def _ask() -> str | None:

@@ -54,6 +54,33 @@ def project(
     output.print_text("  abi chat 'What is my name?' --thread first")
 
 
+@app.command()
+def module(
+    name: Annotated[str, typer.Argument(help="Name of the module, and of its folder.")],
+    *,
+    directory: Annotated[
+        Path, typer.Option("--directory", "-d", help="Where the folder is made.")
+    ] = Path(),
+    json: JsonOption = False,
+) -> None:
+    """Make a module that runs in a process of its own, and talks to an engine over NATS.
+
+    It needs the SDK and LangGraph alone. Its agent remembers, offline as it stands.
+    """
+    target = directory / name
+    made = _make("module", name, target)
+    package = _package_name(name, "module")
+    if json:
+        files = [str(path) for path in made]
+        output.print_json({"directory": str(target), "module": package, "files": files})
+        return
+    output.print_text(f"Made {target} with {len(made)} files. Where the engine is:", style="green")
+    output.print_text(f"  abi module key {package}")
+    output.print_text("Then, with its output as ABI_MODULE_KEY and the broker as ABI_NATS_URL:")
+    output.print_text(f"  cd {shlex.quote(str(target))}")
+    output.print_text(f"  uv run python -m {package}")
+
+
 def make_project(name: str, target: Path) -> list[Path]:
     """Make the project ``name`` in the new folder ``target``; returns the files.
 
@@ -61,11 +88,15 @@ def make_project(name: str, target: Path) -> list[Path]:
         WrongCall: this cannot be a project's name.
         CommandFailed: the folder exists, or cannot be made.
     """
-    package = _package_name(name)
+    return _make("project", name, target)
+
+
+def _make(kind: str, name: str, target: Path) -> list[Path]:
+    package = _package_name(name, kind)
     try:
         target.mkdir(parents=True, exist_ok=False)
         try:
-            return _fill(files("naas_abi_cli") / "templates" / "project", target, name, package)
+            return _fill(files("naas_abi_cli") / "templates" / kind, target, name, package)
         except BaseException:
             shutil.rmtree(target, ignore_errors=True)
             raise
@@ -77,25 +108,26 @@ def make_project(name: str, target: Path) -> list[Path]:
         ) from error
     except OSError as error:
         raise CommandFailed(
-            f"the project cannot be made: {error.strerror or error}",
+            f"the {kind} cannot be made: {error.strerror or error}",
             where=str(error.filename or target),
             mend="Choose a --directory you may write to.",
         ) from error
 
 
-def _package_name(name: str) -> str:
-    """The project's Python package: lower case, words joined by underscores.
+def _package_name(name: str, kind: str) -> str:
+    """The Python package: lower case, words joined by underscores.
 
-    It starts with ``project_`` if it would not be a name otherwise, or be another package's.
+    It starts with ``project_`` or ``module_`` if it would not be a name otherwise, or be another
+    package's.
     """
     package = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
     if Path(name).name != name or not re.fullmatch(r"[A-Za-z0-9][\w .-]*", name, re.ASCII):
         raise WrongCall(
-            f"{name!r} cannot be the name of a project",
+            f"{name!r} cannot be the name of a {kind}",
             mend="Use letters, digits, spaces and . _ -; say where with --directory.",
         )
     if not package or package[0].isdigit() or keyword.iskeyword(package) or _is_taken(package):
-        package = f"project_{package}".rstrip("_")
+        package = f"{kind}_{package}".rstrip("_")
     return package
 
 

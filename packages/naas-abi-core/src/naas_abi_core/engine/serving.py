@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from naas_abi_core.broker.hosting import HostSettings
     from naas_abi_core.services.document.port import DocumentPort
     from naas_abi_core.services.document.service import DocumentRoot
+    from naas_abi_sdk.connecting import BrokerSettings
 
-__all__ = ["Serving", "check_servable"]
+__all__ = ["Serving", "broker_settings", "check_servable"]
 
 #: What the engine's clients and those of its modules are called in their tokens.
 _IDENTITY: Final = "engine"
@@ -101,6 +102,15 @@ def check_servable(configuration: EngineConfiguration) -> None:
                 "Use sqlite or postgresql here, or remove 'nats'.",
             )
         )
+
+
+def broker_settings(configuration: EngineConfiguration) -> BrokerSettings:
+    """Where the broker of a configuration with ``nats`` is, and how to log in there."""
+    from naas_abi_sdk.connecting import BrokerSettings
+
+    assert configuration.nats is not None
+    files = _files(configuration.nats, configuration.directory)
+    return BrokerSettings(configuration.nats.nats_url, **files)
 
 
 def _files(nats: NatsSettings, directory: Path) -> dict[str, str]:

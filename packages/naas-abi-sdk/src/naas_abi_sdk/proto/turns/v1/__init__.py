@@ -1,0 +1,1 @@
+"""Turns with agents that modules host."""
