@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 from naas_abi_cli.errors import CommandFailed
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from naas_abi_core.engine.engine import Engine
     from naas_abi_sdk.errors import ABIError
     from naas_abi_sdk.modules.calling import AgentCaller, FoundAgent
+    from naas_abi_sdk.proto.turns.v1.turns_pb2 import ToolResult, TurnEvent
 
 __all__ = ["RemoteAgent", "find_remote"]
 
@@ -73,23 +75,18 @@ class RemoteAgent:
         return reply
 
     async def _turn(self, text: str, *, answer: bool, silent: bool) -> Reply:
-        reply, printer = Reply(), Printer(silent=silent)
+        turn = _Turn(silent=silent)
         async with self._caller() as caller:
             # Another process may have taken the place of the one before.
             agent = await caller.find(self.name)
+            call = partial(caller.turn, agent, self.thread_id)
             try:
-                turn = caller.turn(
-                    agent,
-                    self.thread_id,
-                    text=None if answer else text,
-                    answer=text if answer else None,
-                )
-                async for event in turn:
-                    _take(event, reply, printer)
+                async for event in call(answer=text) if answer else call(text=text):
+                    turn.take(event)
             finally:
-                printer.end()
-        self.asks = bool(reply.questions)
-        return reply
+                turn.printer.end()
+        self.asks = bool(turn.reply.questions)
+        return turn.reply
 
     def _caller(self) -> AgentCaller:
         from naas_abi_core.engine.serving import broker_settings
@@ -119,26 +116,42 @@ class RemoteAgent:
         )
 
 
-def _take(event: Any, reply: Reply, printer: Printer) -> None:
-    kind = event.WhichOneof("event")
-    if kind == "text":
-        reply.text += event.text
-        printer.write(event.text)
-    elif kind == "tool_call":
-        # What was said before a tool is used is not the reply.
-        reply.text = ""
-        printer.tool_used(event.tool_call.name)
-    elif kind == "tool_result":
-        result = event.tool_result
-        reply.tools.append(
-            {
-                "role": "tool",
-                "text": result.text,
-                "id": result.id,
-                "name": result.name,
-                "status": "error" if result.failed else "success",
-            }
-        )
-        printer.tool_answered(result.text)
-    elif kind == "question":
-        reply.questions.append(event.question.text)
+@final
+class _Turn:
+    """What came of a turn so far. The reply is what the newest message says."""
+
+    def __init__(self, *, silent: bool) -> None:
+        self.reply = Reply()
+        self.printer = Printer(silent=silent)
+        self._message_id = ""
+
+    def take(self, event: TurnEvent) -> None:
+        """Keep an event, and print it."""
+        kind = event.WhichOneof("event")
+        if kind == "piece":
+            self._say(event.piece.message_id, event.piece.text)
+        elif kind == "tool_call":
+            self.printer.tool_used(event.tool_call.name)
+        elif kind == "tool_result":
+            self.reply.tools.append(_as_plain(event.tool_result))
+            self.printer.tool_answered(event.tool_result.text)
+        elif kind == "question":
+            self.reply.questions.append(event.question.text)
+
+    def _say(self, message_id: str, text: str) -> None:
+        if message_id != self._message_id:
+            self.printer.end()
+            self._message_id, self.reply.text = message_id, ""
+        self.reply.text += text
+        self.printer.write(text)
+
+
+def _as_plain(result: ToolResult) -> dict[str, Any]:
+    """As ``messages.as_plain`` gives a tool's message."""
+    return {
+        "role": "tool",
+        "text": result.text,
+        "id": result.id,
+        "name": result.name,
+        "status": "error" if result.failed else "success",
+    }

@@ -16,6 +16,7 @@ from naas_abi_sdk.errors import (
     InvalidArgument,
     NobodyServes,
     PayloadTooLarge,
+    RPCError,
     Unauthenticated,
     Unavailable,
     error_named,
@@ -106,15 +107,22 @@ class AgentCaller:
             Unauthenticated: who answered does not hold its module's key.
         """
         found: dict[str, FoundAgent] = {}
+        unproven: Unauthenticated | None = None
         request = proto.FindRequest(agent=name)
         request.context.trace_id = str(uuid4())
         async with self._inbox() as (inbox, replies):
             await self._client.publish(FIND_SUBJECT, request.SerializeToString(), reply=inbox)
             async for message in _until(_FIND, replies):
-                agent = self._proven(inbox, message.data)
+                try:
+                    agent = self._proven(inbox, message.data)
+                except Unauthenticated as error:
+                    unproven = error
+                    continue
                 found.setdefault(agent.full_name, agent)
                 if agent.full_name == name:
                     return agent
+        if not found and unproven is not None:
+            raise unproven
         if not found:
             told = f"no running module at {self._settings.place} has an agent {name!r}"
             raise NobodyServes(told)
@@ -124,7 +132,12 @@ class AgentCaller:
         return next(iter(found.values()))
 
     def _proven(self, inbox: str, body: bytes) -> FoundAgent:
-        answer: Any = proto.FindResponse.FromString(body)
+        from google.protobuf.message import DecodeError
+
+        try:
+            answer: Any = proto.FindResponse.FromString(body)
+        except DecodeError as error:
+            raise Unauthenticated("who answers for an agent is no module") from error
         key = module_key(self._secret, answer.module_id)
         try:
             identity_in(answer.token, key, inbox)
@@ -210,14 +223,11 @@ class AgentCaller:
 
 async def _until(seconds: float, replies: Subscription) -> AsyncIterator[Msg]:
     """What arrives within that time; nothing if nobody listens."""
-    from nats.errors import TimeoutError as NatsTimeoutError
-
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     while (left := deadline - loop.time()) > 0:
-        try:
-            message = await replies.next_msg(timeout=left)
-        except NatsTimeoutError:
+        message = await _message(replies, left)
+        if message is None:
             return
         if _nobody_has(message):
             return
@@ -225,20 +235,31 @@ async def _until(seconds: float, replies: Subscription) -> AsyncIterator[Msg]:
 
 
 async def _next(agent: FoundAgent, replies: Subscription) -> Msg:
-    from nats.errors import TimeoutError as NatsTimeoutError
-
-    try:
-        message = await replies.next_msg(timeout=_SILENCE)
-    except NatsTimeoutError as error:
+    message = await _message(replies, _SILENCE)
+    if message is None:
         told = (
             f"{agent.full_name} has not been heard of for {_SILENCE:g} s; what its turn did until "
             "then is stored"
         )
-        raise DeadlineExceeded(told) from error
+        raise DeadlineExceeded(told)
     if _nobody_has(message):
         told = f"the process of {agent.full_name} has ended; start the module"
         raise NobodyServes(told)
     return message
+
+
+async def _message(replies: Subscription, seconds: float) -> Msg | None:
+    """The next one, None if that long nothing arrives."""
+    from nats.errors import Error
+    from nats.errors import TimeoutError as NatsTimeoutError
+
+    try:
+        return await replies.next_msg(timeout=seconds)
+    except NatsTimeoutError:
+        return None
+    except Error as error:
+        message = f"the connection to the broker was closed: {error}"
+        raise Unavailable(message) from error
 
 
 def _nobody_has(message: Msg) -> bool:
@@ -246,7 +267,13 @@ def _nobody_has(message: Msg) -> bool:
 
 
 def _event(agent: FoundAgent, message: Msg, expected: int) -> proto.TurnEvent:
-    event: Any = proto.TurnEvent.FromString(message.data)
+    from google.protobuf.message import DecodeError
+
+    try:
+        event: Any = proto.TurnEvent.FromString(message.data)
+    except DecodeError as error:
+        told = f"{agent.full_name} sent what is no abi.turns.v1.TurnEvent"
+        raise RPCError("INTERNAL", told) from error
     if event.sequence != expected:
         told = (
             f"events of {agent.full_name} were lost on their way; its turn goes on there and is "

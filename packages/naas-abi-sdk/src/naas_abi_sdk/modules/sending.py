@@ -71,8 +71,10 @@ class EventSender:
 
 
 def _pieces(event: proto.TurnEvent, characters: int) -> Iterator[proto.TurnEvent]:
-    if event.WhichOneof("event") != "text" or len(event.text) <= characters:
+    piece = event.piece
+    if len(piece.text) <= characters:
         yield event
         return
-    for start in range(0, len(event.text), characters):
-        yield proto.TurnEvent(text=event.text[start : start + characters])
+    for start in range(0, len(piece.text), characters):
+        part = piece.text[start : start + characters]
+        yield proto.TurnEvent(piece=proto.Piece(message_id=piece.message_id, text=part))

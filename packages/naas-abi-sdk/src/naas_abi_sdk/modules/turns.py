@@ -79,7 +79,7 @@ def _spoken(message: Any) -> Iterator[proto.TurnEvent]:
     """The text of a model, word by word if it streams, and of nobody else."""
     text = _portable(str(message.text)) if message.type in ("ai", "AIMessageChunk") else ""
     if text:
-        yield proto.TurnEvent(text=text)
+        yield proto.TurnEvent(piece=proto.Piece(message_id=message.id or "", text=text))
 
 
 def _happened(updates: dict[str, Any]) -> Iterator[proto.TurnEvent]:

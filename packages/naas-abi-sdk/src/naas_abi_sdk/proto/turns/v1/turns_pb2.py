@@ -16,7 +16,7 @@ _sym_db = _symbol_database.Default()
 from naas_abi_sdk.proto.common.v1 import common_pb2 as naas__abi__sdk_dot_proto_dot_common_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _pool().AddSerializedFile(b'\n\'naas_abi_sdk/proto/turns/v1/turns.proto\x12\x0c\x61\x62i.turns.v1\x1a)naas_abi_sdk/proto/common/v1/common.proto\"I\n\x0b\x46indRequest\x12+\n\x07\x63ontext\x18\x01 \x01(\x0b\x32\x1a.abi.common.v1.CallContext\x12\r\n\x05\x61gent\x18\x02 \x01(\t\"\x8f\x01\n\x0c\x46indResponse\x12\'\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x18.abi.common.v1.CallError\x12\x11\n\tmodule_id\x18\x02 \x01(\t\x12\r\n\x05\x61gent\x18\x03 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x04 \x01(\t\x12\x10\n\x08instance\x18\x05 \x01(\t\x12\r\n\x05token\x18\x06 \x01(\t\"\x86\x01\n\x0bTurnRequest\x12+\n\x07\x63ontext\x18\x01 \x01(\x0b\x32\x1a.abi.common.v1.CallContext\x12\r\n\x05\x61gent\x18\x02 \x01(\t\x12\x11\n\tthread_id\x18\x03 \x01(\t\x12\x0e\n\x04text\x18\x04 \x01(\tH\x00\x12\x10\n\x06\x61nswer\x18\x05 \x01(\tH\x00\x42\x06\n\x04said\"\xb3\x02\n\tTurnEvent\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x0e\n\x04text\x18\x02 \x01(\tH\x00\x12+\n\ttool_call\x18\x03 \x01(\x0b\x32\x16.abi.turns.v1.ToolCallH\x00\x12/\n\x0btool_result\x18\x04 \x01(\x0b\x32\x18.abi.turns.v1.ToolResultH\x00\x12*\n\x08question\x18\x05 \x01(\x0b\x32\x16.abi.turns.v1.QuestionH\x00\x12$\n\x05\x61live\x18\x06 \x01(\x0b\x32\x13.abi.turns.v1.AliveH\x00\x12)\n\x05\x65rror\x18\x07 \x01(\x0b\x32\x18.abi.common.v1.CallErrorH\x00\x12 \n\x03\x65nd\x18\x08 \x01(\x0b\x32\x11.abi.turns.v1.EndH\x00\x42\x07\n\x05\x65vent\"7\n\x08ToolCall\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x11\n\targuments\x18\x03 \x01(\t\"D\n\nToolResult\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x0e\n\x06\x66\x61iled\x18\x04 \x01(\x08\"$\n\x08Question\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\"\x07\n\x05\x41live\"\x05\n\x03\x45ndb\x06proto3')
+DESCRIPTOR = _pool().AddSerializedFile(b'\n\'naas_abi_sdk/proto/turns/v1/turns.proto\x12\x0c\x61\x62i.turns.v1\x1a)naas_abi_sdk/proto/common/v1/common.proto\"I\n\x0b\x46indRequest\x12+\n\x07\x63ontext\x18\x01 \x01(\x0b\x32\x1a.abi.common.v1.CallContext\x12\r\n\x05\x61gent\x18\x02 \x01(\t\"\x8f\x01\n\x0c\x46indResponse\x12\'\n\x05\x65rror\x18\x01 \x01(\x0b\x32\x18.abi.common.v1.CallError\x12\x11\n\tmodule_id\x18\x02 \x01(\t\x12\r\n\x05\x61gent\x18\x03 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x04 \x01(\t\x12\x10\n\x08instance\x18\x05 \x01(\t\x12\r\n\x05token\x18\x06 \x01(\t\"\x86\x01\n\x0bTurnRequest\x12+\n\x07\x63ontext\x18\x01 \x01(\x0b\x32\x1a.abi.common.v1.CallContext\x12\r\n\x05\x61gent\x18\x02 \x01(\t\x12\x11\n\tthread_id\x18\x03 \x01(\t\x12\x0e\n\x04text\x18\x04 \x01(\tH\x00\x12\x10\n\x06\x61nswer\x18\x05 \x01(\tH\x00\x42\x06\n\x04said\"\xc9\x02\n\tTurnEvent\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12$\n\x05piece\x18\x02 \x01(\x0b\x32\x13.abi.turns.v1.PieceH\x00\x12+\n\ttool_call\x18\x03 \x01(\x0b\x32\x16.abi.turns.v1.ToolCallH\x00\x12/\n\x0btool_result\x18\x04 \x01(\x0b\x32\x18.abi.turns.v1.ToolResultH\x00\x12*\n\x08question\x18\x05 \x01(\x0b\x32\x16.abi.turns.v1.QuestionH\x00\x12$\n\x05\x61live\x18\x06 \x01(\x0b\x32\x13.abi.turns.v1.AliveH\x00\x12)\n\x05\x65rror\x18\x07 \x01(\x0b\x32\x18.abi.common.v1.CallErrorH\x00\x12 \n\x03\x65nd\x18\x08 \x01(\x0b\x32\x11.abi.turns.v1.EndH\x00\x42\x07\n\x05\x65vent\")\n\x05Piece\x12\x12\n\nmessage_id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\"7\n\x08ToolCall\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x11\n\targuments\x18\x03 \x01(\t\"D\n\nToolResult\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x0e\n\x06\x66\x61iled\x18\x04 \x01(\x08\"$\n\x08Question\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\t\"\x07\n\x05\x41live\"\x05\n\x03\x45ndb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -30,15 +30,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TURNREQUEST']._serialized_start=322
   _globals['_TURNREQUEST']._serialized_end=456
   _globals['_TURNEVENT']._serialized_start=459
-  _globals['_TURNEVENT']._serialized_end=766
-  _globals['_TOOLCALL']._serialized_start=768
-  _globals['_TOOLCALL']._serialized_end=823
-  _globals['_TOOLRESULT']._serialized_start=825
-  _globals['_TOOLRESULT']._serialized_end=893
-  _globals['_QUESTION']._serialized_start=895
-  _globals['_QUESTION']._serialized_end=931
-  _globals['_ALIVE']._serialized_start=933
-  _globals['_ALIVE']._serialized_end=940
-  _globals['_END']._serialized_start=942
-  _globals['_END']._serialized_end=947
+  _globals['_TURNEVENT']._serialized_end=788
+  _globals['_PIECE']._serialized_start=790
+  _globals['_PIECE']._serialized_end=831
+  _globals['_TOOLCALL']._serialized_start=833
+  _globals['_TOOLCALL']._serialized_end=888
+  _globals['_TOOLRESULT']._serialized_start=890
+  _globals['_TOOLRESULT']._serialized_end=958
+  _globals['_QUESTION']._serialized_start=960
+  _globals['_QUESTION']._serialized_end=996
+  _globals['_ALIVE']._serialized_start=998
+  _globals['_ALIVE']._serialized_end=1005
+  _globals['_END']._serialized_start=1007
+  _globals['_END']._serialized_end=1012
 # @@protoc_insertion_point(module_scope)

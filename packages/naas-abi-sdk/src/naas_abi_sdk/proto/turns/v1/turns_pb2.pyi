@@ -45,9 +45,9 @@ class TurnRequest(_message.Message):
     def __init__(self, context: _Optional[_Union[_common_pb2.CallContext, _Mapping[_Any, _Any]]] = ..., agent: _Optional[str] = ..., thread_id: _Optional[str] = ..., text: _Optional[str] = ..., answer: _Optional[str] = ...) -> None: ...
 
 class TurnEvent(_message.Message):
-    __slots__ = ("sequence", "text", "tool_call", "tool_result", "question", "alive", "error", "end")
+    __slots__ = ("sequence", "piece", "tool_call", "tool_result", "question", "alive", "error", "end")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
-    TEXT_FIELD_NUMBER: _ClassVar[int]
+    PIECE_FIELD_NUMBER: _ClassVar[int]
     TOOL_CALL_FIELD_NUMBER: _ClassVar[int]
     TOOL_RESULT_FIELD_NUMBER: _ClassVar[int]
     QUESTION_FIELD_NUMBER: _ClassVar[int]
@@ -55,14 +55,22 @@ class TurnEvent(_message.Message):
     ERROR_FIELD_NUMBER: _ClassVar[int]
     END_FIELD_NUMBER: _ClassVar[int]
     sequence: int
-    text: str
+    piece: Piece
     tool_call: ToolCall
     tool_result: ToolResult
     question: Question
     alive: Alive
     error: _common_pb2.CallError
     end: End
-    def __init__(self, sequence: _Optional[int] = ..., text: _Optional[str] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping[_Any, _Any]]] = ..., tool_result: _Optional[_Union[ToolResult, _Mapping[_Any, _Any]]] = ..., question: _Optional[_Union[Question, _Mapping[_Any, _Any]]] = ..., alive: _Optional[_Union[Alive, _Mapping[_Any, _Any]]] = ..., error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ..., end: _Optional[_Union[End, _Mapping[_Any, _Any]]] = ...) -> None: ...
+    def __init__(self, sequence: _Optional[int] = ..., piece: _Optional[_Union[Piece, _Mapping[_Any, _Any]]] = ..., tool_call: _Optional[_Union[ToolCall, _Mapping[_Any, _Any]]] = ..., tool_result: _Optional[_Union[ToolResult, _Mapping[_Any, _Any]]] = ..., question: _Optional[_Union[Question, _Mapping[_Any, _Any]]] = ..., alive: _Optional[_Union[Alive, _Mapping[_Any, _Any]]] = ..., error: _Optional[_Union[_common_pb2.CallError, _Mapping[_Any, _Any]]] = ..., end: _Optional[_Union[End, _Mapping[_Any, _Any]]] = ...) -> None: ...
+
+class Piece(_message.Message):
+    __slots__ = ("message_id", "text")
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    message_id: str
+    text: str
+    def __init__(self, message_id: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
 
 class ToolCall(_message.Message):
     __slots__ = ("id", "name", "arguments")
