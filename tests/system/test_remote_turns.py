@@ -454,6 +454,21 @@ def test_a_broker_that_was_killed_is_served_again(
         asyncio.run(test(server))
 
 
+@pytest.mark.parametrize("pause", [0.0, 0.6])
+def test_a_module_stops_without_its_broker(monkeypatch: pytest.MonkeyPatch, pause: float) -> None:
+    monkeypatch.setenv("ABI_MODULE_KEY", module_key(SECRET, MODULE))
+
+    async def test(server: NatsServer) -> float:
+        async with running_module(Support, server.url):
+            server.stop()
+            await asyncio.sleep(pause)
+            started = asyncio.get_running_loop().time()
+        return asyncio.get_running_loop().time() - started
+
+    with nats_server() as server:
+        assert asyncio.run(test(server)) < 15
+
+
 def test_events_lost_on_their_way_are_noticed(
     with_module: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from naas_abi_sdk.errors import InvalidArgument, Unauthenticated, Unavailable
 if TYPE_CHECKING:
     from nats.aio.client import Client
 
-__all__ = ["BrokerSettings", "Watcher", "open_connection"]
+__all__ = ["BrokerSettings", "Watcher", "close_connection", "open_connection"]
 
 _log = logging.getLogger(__name__)
 
@@ -28,6 +28,9 @@ _TRY_AGAIN: Final = 0.25
 #: Seconds a try that is given up has to end, and its client to close: behind a TLS handshake that
 #: failed that may take half a minute.
 _CANCELLING: Final = 0.2
+
+#: Seconds that closing may take; the broker is then left to notice by itself.
+_CLOSING: Final = 2.0
 
 #: Seconds between two checks that the broker is still there; a connection that fails two in a row
 #: is opened again. A silent network costs the saves of a minute, not of nats-py's four.
@@ -137,6 +140,13 @@ async def open_connection(
             if time.monotonic() + _TRY_AGAIN >= deadline:
                 raise
         await asyncio.sleep(_TRY_AGAIN)
+
+
+async def close_connection(client: Client) -> None:
+    """Close a connection within seconds, also while the broker is away."""
+    # Cancelling its attempts to connect again may fail on Python 3.10; then they end by this.
+    client.options["max_reconnect_attempts"] = 1
+    await _failure_within(_CLOSING, asyncio.ensure_future(client.close()))
 
 
 async def _connect(

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, final
 from uuid import uuid4
 
-from naas_abi_sdk.connecting import BrokerSettings, open_connection
+from naas_abi_sdk.connecting import BrokerSettings, close_connection, open_connection
 from naas_abi_sdk.errors import (
     DeadlineExceeded,
     InvalidArgument,
@@ -39,7 +39,8 @@ __all__ = ["AgentCaller", "FoundAgent"]
 #: two modules may have an agent of that name.
 _FIND: Final = 1.0
 
-#: Seconds without a word after which the module is taken to be gone: three it said it lives at.
+#: Seconds without a word after which the module is taken to be gone: in that time it says three
+#: times that it goes on.
 _SILENCE: Final = 3 * ALIVE_SECONDS
 
 #: What the broker answers for a subject without subscribers.
@@ -96,7 +97,7 @@ class AgentCaller:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self._client.close()
+        await close_connection(self._client)
 
     async def find(self, name: str) -> FoundAgent:
         """The agent called ``name``, alone or after its module's id and a dot.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 from uuid import uuid4
 
-from naas_abi_sdk.connecting import BrokerSettings, Watcher, open_connection
+from naas_abi_sdk.connecting import BrokerSettings, Watcher, close_connection, open_connection
 from naas_abi_sdk.errors import (
     ABIError,
     DeadlineExceeded,
@@ -34,10 +34,14 @@ from naas_abi_sdk.subjects import TOKEN_HEADER
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
+    from nats.aio.subscription import Subscription
 
 __all__ = ["AgentHost", "HostedAgent", "HostingLimits"]
 
 _log = logging.getLogger(__name__)
+
+#: Seconds the broker has to confirm that it sends no more turns.
+_DRAINING: Final = 3.0
 
 #: Seconds that cancelled turns have to say so.
 _LAST_WORDS: Final = 2.0
@@ -115,25 +119,25 @@ class AgentHost:
                 message = f"the broker at {settings.place}: {self._refused[0]}"
                 raise PermissionDenied(message)
         except BaseException:
-            await self._client.close()
+            await close_connection(self._client)
             raise
 
     async def stop(self) -> None:
         """Take no more turns, let those that were accepted end, and close the connection."""
-        from nats.errors import Error
-
-        for subscription in self._subscriptions:
-            with suppress(Error):
-                await subscription.drain()  # type: ignore[no-untyped-call]  # nats-py has no types
+        loop = asyncio.get_running_loop()
+        # Arrived turns become tasks at once, so this waits for the broker alone, if it is there.
+        drains = [loop.create_task(_drained(subscription)) for subscription in self._subscriptions]
+        await asyncio.wait(drains, timeout=_DRAINING)
         if self._turns:
             await asyncio.wait(self._turns.copy(), timeout=self._limits.drain_seconds)
         for turn in self._turns:
             turn.cancel()
         if self._turns:
             await asyncio.wait(self._turns.copy(), timeout=_LAST_WORDS)
-        with suppress(Error):
-            await self._client.flush()
-        await self._client.close()
+        for drain in drains:
+            drain.cancel()
+        await asyncio.wait(drains, timeout=_LAST_WORDS)
+        await close_connection(self._client)
 
     async def _note(self, error: Exception) -> None:
         if "permissions violation" in str(error).lower():
@@ -226,6 +230,13 @@ class AgentHost:
             if not running.done():
                 running.cancel()
                 await asyncio.wait([running], timeout=_LAST_WORDS)
+
+
+async def _drained(subscription: Subscription) -> None:
+    from nats.errors import Error
+
+    with suppress(Error, OSError, asyncio.TimeoutError):
+        await subscription.drain()  # type: ignore[no-untyped-call]  # nats-py gives it no types
 
 
 def _request(body: bytes) -> proto.TurnRequest:
