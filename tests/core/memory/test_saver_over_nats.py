@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.memory import InMemorySaver
 
 from naas_abi_core.services.agent.memory.saver import (
@@ -130,3 +133,21 @@ def test_a_graph_cannot_tell_the_savers_apart(
         assert SCENARIOS[name](saver) == expected
         loop.run(client.close())
     adapter.close()
+
+
+def test_all_eight_capabilities(store: DocumentPort, broker: NatsServer) -> None:
+    """LangGraph's published suite."""
+
+    @checkpointer_test(name="DocumentCheckpointSaver over NATS")
+    async def factory() -> AsyncIterator[Any]:
+        transport = Transport(broker.url, token=ServiceToken("engine", SECRET))
+        yield RemoteSaver(DocumentClient(transport, "n"), agent_id=uuid4().hex)
+        await transport.close()
+
+    with serving(broker.url, store):
+        report = asyncio.run(validate(factory))
+    assert len(report.results) == 8
+    assert {name: result.failures for name, result in report.results.items()} == {
+        name: [] for name in report.results
+    }
+    assert all(result.passed and result.tests_passed > 0 for result in report.results.values())

@@ -10,7 +10,6 @@ from collections import Counter
 from uuid import uuid4
 
 import pytest
-from langgraph.checkpoint.conformance import checkpointer_test, validate
 
 from naas_abi_sdk import langgraph
 from naas_abi_sdk.client import ABIClient
@@ -259,25 +258,6 @@ def test_it_is_built_without_a_loop_and_without_a_broker():
     assert set(ran.stdout.split()) <= {"Unavailable", "DeadlineExceeded"}
     assert len(ran.stdout.split()) == 4
     assert ran.stderr == ""
-
-
-def test_all_eight_capabilities(broker):
-    """LangGraph's published suite, over a broker."""
-
-    @checkpointer_test(name="DocumentCheckpointSaver over NATS")
-    async def factory():
-        async with connected(broker.url) as connection:
-            await DocumentPeer(connection).start()
-            client = ABIClient("acme.chat", broker.url, token=TOKEN)
-            yield DocumentCheckpointSaver.for_agent(client, "support")
-            await client.close()
-
-    report = asyncio.run(validate(factory))
-    assert len(report.results) == 8
-    assert {name: result.failures for name, result in report.results.items()} == {
-        name: [] for name in report.results
-    }
-    assert all(result.passed and result.tests_passed > 0 for result in report.results.values())
 
 
 @pytest.mark.parametrize("method", ["prune", "copy_thread", "delete_for_runs"])
