@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -154,12 +155,78 @@ def test_a_question_of_a_module_is_answered_by_another_command(
         wrong = abi("chat", *to, "Please")
         assert wrong.code == 1
         assert "a question waits for an answer in thread 't': Which colour?" in wrong.err
+        assert "Add --answer" in wrong.err
         answered = abi("chat", *to, "--answer", "blue", "--json").json
         assert answered["reply"] == "It is blue."
         assert [(tool["name"], tool["text"]) for tool in answered["tools"]] == [
             ("paint", "painted")
         ]
         assert "no question waits" in abi("chat", *to, "--answer", "red").err
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "write-a-remote-module.md"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+
+
+def test_the_module_of_the_how_to_runs(
+    nats_project: Path, broker: NatsServer, abi: Abi, tmp_path: Path
+) -> None:
+    (code,) = blocks("python")
+    (tmp_path / "clerk.py").write_text(code)
+    key = abi("module", "key", "clerk").out.strip()
+    with (
+        serving(broker.url, MemoryDocuments()),
+        module_process(tmp_path, "clerk", broker.url, key),
+    ):
+        for number in (1, 3):
+            ended = abi("chat", "-a", "clerk.assistant", "-t", "t", "Hello")
+            assert ended.out == f"message {number}\n"
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_how_to_hold(tmp_path: Path, unused_port: int) -> None:
+    """As written, but for the port, and for uv, which would install the published SDK."""
+    prepare, start, talk = blocks("sh")
+    (settings,) = blocks("yaml")
+    ready = "until grep -q ready out && grep -q Serving out; do sleep 0.1; done"
+    start = start.replace("uv run python", sys.executable)
+    script = f"""
+set -e
+trap 'kill $(jobs -p); wait' EXIT
+export PATH={Path(sys.executable).parent}:$PATH
+{prepare}
+cat >> office/config.yaml <<'END'
+{settings}END
+exec 3>&1 >out
+{start}
+exec >&3
+{ready}
+{talk}
+""".replace("4222", str(unused_port))
+    ran = subprocess.run(
+        ["timeout", "90", "bash", "-c", script],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.endswith(
+        "[demonstration] This is message 1. The first was: My name is Ada\n"
+        "[demonstration] Your name is Ada.\n"
+    )
+
+
+@pytest.fixture
+def unused_port() -> int:
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        port: int = chosen.getsockname()[1]
+        return port
 
 
 def test_an_agent_nobody_has(nats_project: Path, abi: Abi) -> None:

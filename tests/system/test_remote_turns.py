@@ -200,7 +200,7 @@ def test_a_question_waits_for_its_answer_and_takes_no_text(with_module: Run) -> 
     async def test(caller: AgentCaller, agent: FoundAgent) -> None:
         (asked,) = await events(caller, agent, "ask colour?")
         assert asked.question.text == "colour?"
-        with pytest.raises(RPCError, match=r"CONFLICT: a question waits .* colour\?"):
+        with pytest.raises(RPCError, match=r"QUESTION_OPEN: a question waits .* colour\?"):
             await said(caller, agent, "hello")
 
     async def later(caller: AgentCaller, agent: FoundAgent) -> None:

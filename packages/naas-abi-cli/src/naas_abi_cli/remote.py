@@ -106,13 +106,17 @@ class RemoteAgent:
 
     def _failure(self, error: ABIError) -> CommandFailed:
         from naas_abi_sdk.errors import NobodyServes
+        from naas_abi_sdk.modules.subjects import QUESTION_OPEN
 
-        mend = "Start the module. 'abi agent list' shows the project's own agents."
+        self.asks = error.code == QUESTION_OPEN
+        mend = "Add --answer if the text is meant to answer it." if self.asks else ""
+        if isinstance(error, NobodyServes):
+            mend = "Start the module. 'abi agent list' shows the project's own agents."
         told = self._engine.configuration.without_secrets(str(error))
         return CommandFailed(
             told.removeprefix(f"{error.code}: "),
             where=f"thread {self.thread_id!r}",
-            mend=mend if isinstance(error, NobodyServes) else "",
+            mend=mend,
         )
 
 

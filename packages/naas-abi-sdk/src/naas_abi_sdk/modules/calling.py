@@ -171,8 +171,8 @@ class AgentCaller:
             timeout: Seconds the turn may take; 0 leaves that to the module.
 
         Raises:
-            ABIError: what the module answered: ``CONFLICT`` if a turn is under way there, or text
-                came in place of an answer.
+            ABIError: what the module answered: ``CONFLICT`` if a turn of the thread is under way,
+                ``QUESTION_OPEN`` if text came in place of an answer.
             NobodyServes: the module has ended; nothing was done.
             DeadlineExceeded: the module has not been heard of for 15 s, or the turn took too long.
             Unavailable: events were lost; the turn goes on in the module and is stored.

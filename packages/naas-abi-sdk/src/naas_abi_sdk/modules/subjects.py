@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ALIVE_SECONDS", "FIND_SUBJECT", "turn_subject"]
+__all__ = ["ALIVE_SECONDS", "FIND_SUBJECT", "QUESTION_OPEN", "turn_subject"]
 
 #: Every module listens here and answers for the agents it has.
 FIND_SUBJECT: Final = "abi.agents.v1.find"
 
 #: Seconds after which a turn that has nothing to say says that it goes on.
 ALIVE_SECONDS: Final = 5.0
+
+#: The code of the error that refuses text while a question waits for its answer.
+QUESTION_OPEN: Final = "QUESTION_OPEN"
 
 
 def turn_subject(instance: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, Final
 
 from naas_abi_sdk.errors import InvalidArgument, RPCError
+from naas_abi_sdk.modules.subjects import QUESTION_OPEN
 from naas_abi_sdk.proto.turns.v1 import turns_pb2 as proto
 
 __all__ = ["MAX_SHOWN", "events_of_turn"]
@@ -32,7 +33,8 @@ async def events_of_turn(graph: Any, request: proto.TurnRequest) -> AsyncIterato
 
     Raises:
         InvalidArgument: the request says nothing, or names no thread.
-        RPCError: ``CONFLICT``, text while a question is open, or an answer while none is.
+        RPCError: ``QUESTION_OPEN``, text while a question waits; ``CONFLICT``, an answer while
+            none does.
     """
     if not request.thread_id or not request.WhichOneof("said"):
         message = "a turn needs a thread_id, and a text or an answer"
@@ -57,7 +59,7 @@ def _input(stored: Any, request: proto.TurnRequest) -> Any:
     if questions:
         asked = "; ".join(_as_text(each.value)[:_QUESTION_SHOWN] for each in questions)
         message = f"a question waits for an answer in thread {request.thread_id!r}: {asked}"
-        raise RPCError("CONFLICT", message)
+        raise RPCError(QUESTION_OPEN, message)
     broken_off = _unanswered(stored.values.get("messages", ()))
     return {"messages": [*broken_off, ("user", request.text)]}
 
