@@ -16,7 +16,6 @@ import tomllib
 
 from naas_abi_sdk.testing import MemoryDocuments
 from tests.cli.conftest import Abi, environment
-from tests.support.commands import running
 from tests.support.hosted_documents import SECRET, serving
 from tests.support.nats_server import NatsServer, nats_server
 
@@ -71,7 +70,7 @@ def test_a_generated_module_remembers_beyond_its_process(
         assert ended.code == 0, ended.err
         return ended.out
 
-    with running(nats_project, "engine", "run") as engine:
+    with serving(broker.url, MemoryDocuments(), own_namespace_only=True):
         with module_process(folder, "acme_clerk", broker.url, key) as process:
             first = "[demonstration] This is message 1. The first was: My name is Ada\n"
             assert talk("My name is Ada") == first
@@ -86,7 +85,6 @@ def test_a_generated_module_remembers_beyond_its_process(
             assert abi("chat", "-a", "assistant", "Hello").err.startswith("thread ")
             process.send_signal(signal.SIGTERM)
             assert process.wait(30) == 0
-        assert engine.end(signal.SIGTERM)[0] == 0
 
 
 def test_what_a_module_is_made_of(abi: Abi, tmp_path: Path) -> None:
