@@ -25,7 +25,12 @@ def temporary_schema(server: str) -> Iterator[str]:
     yield name
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute("SET client_min_messages = warning")
-        connection.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE")
+        while True:
+            try:
+                connection.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE")
+            except psycopg.errors.DeadlockDetected:  # with the server's own vacuum, which goes on
+                continue
+            break
 
 
 @contextmanager

@@ -36,7 +36,7 @@ for package in ("engine", "plugins", "services.agent"):
     name = f"naas_abi_core.{package}"
     folder = importlib.import_module(name)
     for module in pkgutil.walk_packages(folder.__path__, name + "."):
-        if module.name.rpartition(".")[2] not in ("saver", "DocumentCheckpointSaver"):
+        if module.name.rpartition(".")[2] not in ("saver", "leases", "DocumentCheckpointSaver"):
             importlib.import_module(module.name)
 assert agents.Agent and agents.create_checkpointer
 print("fine")
