@@ -21,7 +21,7 @@ from naas_abi_core.broker.loop_thread import LoopThread
 from naas_abi_core.broker.micro_service import MicroService
 from naas_abi_core.broker.overflow import OverflowHost
 from naas_abi_core.broker.tokens import Caller, TokenVerifier
-from naas_abi_sdk.connecting import BrokerSettings, open_connection
+from naas_abi_sdk.connecting import BrokerSettings, close_connection, open_connection
 from naas_abi_sdk.errors import PayloadTooLarge
 from naas_abi_sdk.limits import CALL_TIMEOUT
 from naas_abi_sdk.subjects import (
@@ -128,7 +128,7 @@ class BrokerHost:
             for service in self._services:
                 await service.start()
         except BaseException:
-            await self._client.close()
+            await close_connection(self._client)
             raise
 
     def _service(self, service: HostedService) -> MicroService:
@@ -200,4 +200,4 @@ class BrokerHost:
                 self._settings.drain_seconds,
             )
         finally:
-            await self._client.close()
+            await close_connection(self._client)
