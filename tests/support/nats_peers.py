@@ -48,7 +48,8 @@ async def connected(url: str) -> AsyncIterator[Client]:
             with suppress(nats.errors.Error):
                 await subscription.unsubscribe()
         client.options["max_reconnect_attempts"] = 1
-        with suppress(OSError):
+        # What it still had to send fails in many ways once the broker is gone.
+        with suppress(OSError, TypeError):
             await client.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,10 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def root(path: Path) -> Any:
-    return DocumentService.for_engine(SQLiteDocuments(path))
+def root(path: Path) -> Iterator[Any]:
+    root = DocumentService.for_engine(SQLiteDocuments(path))
+    yield root
+    root.close()
 
 
 @pytest.fixture
