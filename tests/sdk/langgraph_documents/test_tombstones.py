@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from naas_abi_sdk.document.commands import Get, Together
+from naas_abi_sdk.document.commands import Apply, Get, Together
 from naas_abi_sdk.document.performing import perform
 from naas_abi_sdk.errors import ThreadDeleted
 from naas_abi_sdk.langgraph_documents import CHECKPOINTS, TOMBSTONES, WRITES, operations
@@ -209,3 +209,17 @@ def test_a_store_set_up_before_there_were_tombstones_gets_them(documents: Any) -
     Codec(documents).delete_thread("t-1")
     with pytest.raises(ThreadDeleted):
         codec.put(config(number=1), make_checkpoint(2, VALUES))
+
+
+def test_pending_writes_that_overtake_their_checkpoint_are_stored_at_once() -> None:
+    """LangGraph stores both in threads of their own; neither waits for the other."""
+    documents = MemoryDocuments().for_namespace("n")
+    codec = Codec(documents)
+    codec.run(operations.setup())
+    commands: list[Any] = []
+    perform_with = codec.perform
+    codec.perform = lambda command: (commands.append(command), perform_with(command))[1]
+    codec.put_writes(config(number=1), [("a", 1)])
+    assert sum(isinstance(command, Apply) for command in commands) == 1
+    codec.put(config(), make_checkpoint(1, {}))
+    assert [write[1:] for write in codec.get_tuple(config()).pending_writes] == [("a", 1)]

@@ -40,6 +40,9 @@ class Guard:
         within: Checkpoints around ``at`` by namespace, for one that has no parent of its own: the
             first of a subgraph.
         storing: Id of the checkpoint that is being stored, if it is one.
+        known: Whether what it goes on from is known to be stored. LangGraph stores the pending
+            writes of a checkpoint beside the checkpoint itself, so that one may still be on its
+            way: then it is not required, and only a tombstone is looked for.
     """
 
     def __init__(
@@ -50,12 +53,13 @@ class Guard:
         *,
         within: Mapping[str, str] | None = None,
         storing: str | None = None,
+        known: bool = True,
     ) -> None:
         self._memory = memory
         self._thread_id = at.thread_id
         self._lease: RunLease | None = lease_of(memory, config, at.thread_id)
         self._from = _gone_on_from(at, within or {})
-        self._is_missing = False
+        self._is_missing = not known
         self._storing = storing
 
     def store(self, stages: Sequence[Sequence[Write]]) -> Operation[list[Outcome]]:
@@ -65,6 +69,8 @@ class Guard:
             RunLeaseConflict: the lease the run carries is no longer held.
             ThreadDeleted: what the run goes on from was deleted with its thread.
         """
+        if self._is_missing:
+            yield from self._refuse_if_deleted()
         while True:
             required = self._required(stages)
             outcomes = yield from store([required, *stages])

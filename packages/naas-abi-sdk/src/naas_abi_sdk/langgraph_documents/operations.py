@@ -129,7 +129,8 @@ def put_writes(
     """
     at = address(config)
     stages = plan_writes(memory, at, writes, task_id, task_path)
-    yield from Guard(memory, config, at).store(stages)
+    known = memory.recall.of((at.thread_id, at.checkpoint_ns, at.checkpoint_id or "")) is not None
+    yield from Guard(memory, config, at, known=known).store(stages)
 
 
 def get_tuple(memory: Memory, config: RunnableConfig) -> Operation[CheckpointTuple | None]:
