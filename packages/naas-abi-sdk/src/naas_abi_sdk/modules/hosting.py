@@ -115,6 +115,9 @@ class AgentHost:
                 await self._client.subscribe(turn_subject(self.instance), cb=self._on_turn),
             ]
             await self._client.flush()
+            # A refusal came before that answer, but is told in a task of its own: one more round
+            # trip lets it run.
+            await self._client.flush()
             if self._refused:
                 message = f"the broker at {settings.place}: {self._refused[0]}"
                 raise PermissionDenied(message)
