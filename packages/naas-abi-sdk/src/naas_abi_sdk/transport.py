@@ -342,7 +342,10 @@ class Transport:
 
     def _silence(self, call: _Call) -> str:
         outcome = "" if call.repeatable else "; whether it was done is unknown"
-        return f"{call.what}: no answer from {call.subject} within {call.seconds:g} s{outcome}"
+        return (
+            f"{call.what}: no answer from {call.subject} at {self.settings.place} "
+            f"within {call.seconds:g} s{outcome}"
+        )
 
     async def _connected(self, call: _Call) -> Connection:
         """The connection, usable; raises why there is none in time."""
