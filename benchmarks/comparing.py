@@ -16,6 +16,7 @@ from benchmarks.footprint import footprint
 from benchmarks.growing import Grown, grow
 from benchmarks.peers import Peer
 from benchmarks.results import Results, Subject, environment
+from benchmarks.serving import ServedStore
 from benchmarks.stores import (
     MemoryStore,
     PostgreSQLStore,
@@ -105,6 +106,8 @@ def new_store(peer: Peer, folder: Path | None, server: str | None) -> Iterator[S
         store = MemoryStore()
     elif peer.store == "sqlite":
         store = SQLiteStore(folder)
+    elif peer.store == "nats":
+        store = ServedStore(folder)
     else:
         assert server is not None, "a server is started for peers that need one"
         store = PostgreSQLStore(server)
@@ -163,7 +166,7 @@ def _growth(run: Run) -> None:
 
 def _calls(run: Run) -> None:
     for peer, subject in run.subjects():
-        if not peer.is_async:
+        if peer.is_counted:
             run.progress(f"counting: {subject}")
             with run.store(peer) as store:
                 count(peer, subject, store, run.scale.counted, run.results)

@@ -1,27 +1,35 @@
 """How much a saver asks of its store: calls, transactions, sequential round trips, documents.
 
 A run of its own that nobody times. A call is a SQL statement for LangGraph's savers and a call of
-the document port for ours; asynchronous savers ask the same as their synchronous twins.
+the document port for ours; asynchronous savers ask the same as their synchronous twins, but for
+the one over NATS, whose calls are requests.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 import psycopg
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from benchmarks.conversing import open_conversing
-from benchmarks.peers import CONNECTION, Peer, document_saver
+from benchmarks.peers import CONNECTION, Opened, Peer, document_saver, remote_saver
 from benchmarks.results import Results, Subject
 from benchmarks.stores import Store
 from naas_abi_core.services.document.metering import MeteredDocuments
 from naas_abi_core.services.document.port import DocumentPort
+from naas_abi_sdk.client import ABIClient
 
 __all__ = ["count"]
 
@@ -65,13 +73,76 @@ class Watched(BaseCheckpointSaver[Any]):
             return answer
 
 
+@dataclass
+class _Asked:
+    """What one call of a saver has asked for so far."""
+
+    calls: int = 0
+    round_trips: int = 0
+    under_way: int = 0
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        self.calls += 1
+        # What goes out while another is under way is no round trip more.
+        self.round_trips += self.under_way == 0
+        self.under_way += 1
+        try:
+            yield
+        finally:
+            self.under_way -= 1
+
+    def counts(self) -> Counts:
+        return Counter({"calls": self.calls, "round trips": self.round_trips})
+
+
+_ASKED: Final = ContextVar[_Asked]("_ASKED")
+
+
+class AsyncWatched(BaseCheckpointSaver[Any]):
+    """As :class:`Watched`, of a saver that is awaited, whose requests are counted in ``_ASKED``.
+
+    Calls run at once, as they do unwatched: one at a time, LangGraph's writes would get ahead of
+    the checkpoint they belong to, and then look for it.
+    """
+
+    def __init__(self, inner: BaseCheckpointSaver[Any]) -> None:
+        super().__init__(serde=inner.serde)
+        self._inner = inner
+        self.costs: list[tuple[str, Counts]] = []
+
+    async def aput(self, *arguments: Any) -> Any:
+        return await self._watch("put", *arguments)
+
+    async def aput_writes(self, *arguments: Any) -> None:
+        await self._watch("put_writes", *arguments)
+
+    async def aget_tuple(self, *arguments: Any) -> CheckpointTuple | None:
+        return cast("CheckpointTuple | None", await self._watch("get_tuple", *arguments))
+
+    async def aget_delta_channel_history(self, **arguments: Any) -> Any:
+        return await self._watch("get_delta_channel_history", **arguments)
+
+    def get_next_version(self, *arguments: Any) -> Any:
+        return self._inner.get_next_version(*arguments)
+
+    async def _watch(self, method: str, *arguments: Any, **named: Any) -> Any:
+        asked = _Asked()
+        token = _ASKED.set(asked)
+        try:
+            return await getattr(self._inner, f"a{method}")(*arguments, **named)
+        finally:
+            _ASKED.reset(token)
+            self.costs.append((method, asked.counts()))
+
+
 def count(peer: Peer, subject: Subject, store: Store, turns: int, results: Results) -> None:
     """Have ``turns`` turns, then load as a new process would, and keep what was asked for."""
     counted = replace(peer, open=lambda store: _counted(peer, store))
     conversing = open_conversing(counted, store, subject.channel)
     try:
         conversing.turn("warming up", 0)
-        watched = cast("Watched", conversing.saver)
+        watched = cast("Watched | AsyncWatched", conversing.saver)
         watched.costs.clear()
         for number in range(turns):
             conversing.turn(THREAD, number)
@@ -109,7 +180,9 @@ def _keep_load(subject: Subject, costs: Sequence[tuple[str, Counts]], results: R
             results.add(subject, f"{name} a load", loaded[name])
 
 
-def _counted(peer: Peer, store: Any) -> AbstractContextManager[Watched]:
+def _counted(peer: Peer, store: Any) -> Opened:
+    if peer.client is not None:
+        return _remote(peer.client, store)
     if peer.port is not None:
         return _ours(peer.port, store)
     if peer.store == "postgresql":
@@ -148,6 +221,21 @@ def _ours(
             )
 
         yield Watched(saver, read)
+
+
+@asynccontextmanager
+async def _remote(
+    opened: Callable[[Any], AbstractAsyncContextManager[ABIClient]], store: Any
+) -> AsyncIterator[AsyncWatched]:
+    async with opened(store) as client:
+        call = client.transport.call
+
+        async def counting(*arguments: Any, **named: Any) -> Any:
+            with _ASKED.get().asking():
+                return await call(*arguments, **named)
+
+        client.transport.call = counting  # type: ignore[method-assign]  # every request passes here
+        yield AsyncWatched(remote_saver(client))
 
 
 @contextmanager

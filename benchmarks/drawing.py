@@ -16,7 +16,12 @@ __all__ = ["draw", "to_lines"]
 
 _BLOCKS: Final = "▁▂▃▄▅▆▇█"
 _TITLES: Final = {"list": "messages as a list", "delta": "messages as DeltaChannel"}
-_COLOURS: Final = {"memory": "tab:green", "sqlite": "tab:blue", "postgresql": "tab:orange"}
+_COLOURS: Final = {
+    "memory": "tab:green",
+    "sqlite": "tab:blue",
+    "postgresql": "tab:orange",
+    "nats": "tab:purple",
+}
 #: Points of a curve: enough to see its shape, few enough that single slow turns vanish.
 _POINTS: Final = 50
 

@@ -20,12 +20,15 @@ from typing import Any, Final
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from psycopg.rows import dict_row
 
+from benchmarks.serving import ServedStore
 from benchmarks.stores import MemoryStore, PostgreSQLStore, SQLiteStore
 from naas_abi_core.services.agent.memory.saver import DocumentCheckpointSaver
 from naas_abi_core.services.document.port import DocumentPort
 from naas_abi_core.services.document.service import DocumentService
+from naas_abi_sdk.client import ABIClient
+from naas_abi_sdk.langgraph import DocumentCheckpointSaver as RemoteCheckpointSaver
 
-__all__ = ["CONNECTION", "PEERS", "Peer", "document_saver", "find_peer"]
+__all__ = ["CONNECTION", "PEERS", "Peer", "document_saver", "find_peer", "remote_saver"]
 
 #: A pool as a service has one; fifty threads may have to wait for its connections.
 POOL: Final[dict[str, Any]] = {"min_size": 1, "max_size": 10, "timeout": 60}
@@ -45,10 +48,12 @@ class Peer:
 
     Attributes:
         name: What tables call it.
-        store: Kind of store: ``memory``, ``sqlite`` or ``postgresql``.
+        store: Kind of store: ``memory``, ``sqlite``, ``postgresql``, or ``nats`` for a SQLite file
+            that other processes serve.
         open: Opens a saver, ready to use, on a store of that kind.
         against: The peer its ratios are to; its own name for one that others are measured by.
-        port: Opens the documents below the saver; None for a saver that keeps none.
+        port: Opens the documents below the saver; None for a saver that keeps none here.
+        client: Opens the client below a saver of documents in another process; else None.
         is_async: Whether graphs await it.
         longest: Turns of the plain chat it is measured for at most, because of ``why_longest``.
         missing: Why it cannot be measured here, if it cannot.
@@ -59,6 +64,7 @@ class Peer:
     open: Callable[[Any], Opened]
     against: str
     port: Callable[[Any], AbstractContextManager[DocumentPort]] | None = None
+    client: Callable[[Any], AbstractAsyncContextManager[ABIClient]] | None = None
     is_async: bool = False
     longest: int | None = None
     why_longest: str = ""
@@ -66,12 +72,22 @@ class Peer:
 
     @property
     def is_ours(self) -> bool:
-        return self.port is not None
+        return self.port is not None or self.client is not None
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether what it asks for is counted: not if a synchronous twin asks the same."""
+        return not self.is_async or self.client is not None
 
 
 def document_saver(port: DocumentPort) -> DocumentCheckpointSaver:
     """Return our saver over a document port, as the engine makes it."""
     return DocumentCheckpointSaver.for_engine(DocumentService.for_engine(port))
+
+
+def remote_saver(client: ABIClient) -> RemoteCheckpointSaver:
+    """Return our saver in a module's process, as the module makes it."""
+    return RemoteCheckpointSaver.for_agent(client, "chat")
 
 
 @contextmanager
@@ -150,6 +166,16 @@ def _postgresql_documents(store: PostgreSQLStore) -> Iterator[DocumentPort]:
         port.close()
 
 
+def _client(store: ServedStore) -> AbstractAsyncContextManager[ABIClient]:
+    return store.client()
+
+
+@asynccontextmanager
+async def _over_nats(store: ServedStore) -> AsyncIterator[BaseCheckpointSaver[Any]]:
+    async with _client(store) as client:
+        yield remote_saver(client)
+
+
 def _ours(
     name: str,
     store: str,
@@ -189,6 +215,11 @@ PEERS: Final = (
     ),
     _ours(
         *("Documents-SQLite-async", "sqlite", "AsyncSqliteSaver", _sqlite_documents),
+        is_async=True,
+    ),
+    Peer(
+        *("Documents-NATS", "nats", _over_nats, "Documents-SQLite-async"),
+        client=_client,
         is_async=True,
     ),
     Peer("PostgresSaver", "postgresql", _postgres, "PostgresSaver"),

@@ -1,4 +1,4 @@
-"""What our savers owe, as ratios to LangGraph's in the same run, and whether they pay it."""
+"""What our savers owe, as ratios to others in the same run, and whether they pay it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ __all__ = ["FLATNESS", "TARGETS", "Target", "Verdict", "judge"]
 MEMORY: Final = "Documents-memory"
 SQLITE: Final = "Documents-SQLite"
 POSTGRESQL: Final = "Documents-PostgreSQL"
+#: The same saver and store without and with processes in between.
+IN_PROCESS: Final = "Documents-SQLite-async"
+REMOTE: Final = "Documents-NATS"
 
 #: How much more a turn may store at the end than at the start and still be called flat: what a
 #: list names of its chunks grows and shrinks, by up to 23 references.
@@ -98,9 +101,18 @@ def _of_store(saver: str, peer: str, late: float, measure: str, size: float) -> 
     yield _amount(saver, "conversations at once, errors", None, 0, "")
 
 
+def _of_remote() -> Iterator[Target]:
+    for turns in (30, 200):
+        yield _ratio(REMOTE, IN_PROCESS, "turn, last fifth", turns, 2.0)
+    yield _amount(REMOTE, "round trips a put", None, 2, "")
+    yield _amount(REMOTE, "round trips a load", None, 5, "")
+    yield _amount(REMOTE, "conversations at once, errors", None, 0, "")
+
+
 TARGETS: Final = (
     *_of_store(SQLITE, "SqliteSaver", 0.5, "disk a turn", 45),
     *_of_store(POSTGRESQL, "PostgresSaver", 0.3, "log a turn", 60),
+    *_of_remote(),
     _ratio(MEMORY, "InMemorySaver", "load, warm", 200, 1.2),
     _ratio(SQLITE, "InMemorySaver", "load, warm", 200, 1.2),
     _ratio(POSTGRESQL, "InMemorySaver", "load, warm", 200, 1.2),
