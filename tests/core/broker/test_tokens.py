@@ -11,6 +11,7 @@ from typing import Any
 import jwt
 import pytest
 
+from naas_abi_core.broker import tokens
 from naas_abi_core.broker.tokens import FIRST_PARTY, Caller, TokenVerifier
 from naas_abi_sdk.errors import PermissionDenied, Unauthenticated
 from naas_abi_sdk.tokens import ModuleToken, ServiceToken, module_key, sign
@@ -143,6 +144,74 @@ def test_what_a_token_claims_is_kept_to_and_never_widens_a_module() -> None:
     for token, freely, strictly in cases:
         assert reach(free, token) == freely
         assert reach(strict, token) == strictly
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Tokens whose signatures were looked at, in order."""
+    found: list[str] = []
+    decode = jwt.decode
+
+    def noting(token: str, *arguments: Any, **named: Any) -> Any:
+        if "options" not in named or named["options"].get("verify_signature", True):
+            found.append(token)
+        return decode(token, *arguments, **named)
+
+    monkeypatch.setattr(jwt, "decode", noting)
+    return found
+
+
+def test_a_token_is_verified_once_and_another_text_again(decoded: list[str]) -> None:
+    verifier = TokenVerifier(SECRET)
+    token = ModuleToken(MODULE, KEY).token()
+    for _ in range(3):
+        assert verifier.verify(token) == Caller(MODULE)
+    assert decoded == [token]
+    for forged in (f"{token[:-2]}xx", f" {token}", f"{token}A"):
+        with pytest.raises(Unauthenticated):
+            verifier.verify(forged)
+    assert TokenVerifier(SECRET + "x").verify(ServiceToken("api", SECRET + "x").token())
+    with pytest.raises(Unauthenticated):
+        TokenVerifier(SECRET + "x").verify(token)
+
+
+def test_a_remembered_token_expires_all_the_same() -> None:
+    verifier = TokenVerifier(SECRET)
+    expires = int(time.time()) - 8
+    token = signed(iat=1, exp=expires)
+    assert verifier.verify(token) == verifier.verify(token) == Caller(MODULE)
+    end = expires + 10  # as much as clocks may differ by
+    while time.time() < end:
+        time.sleep(0.01)
+    with pytest.raises(Unauthenticated):
+        verifier.verify(token)
+
+
+def test_a_clock_that_is_set_back_has_a_token_verified_again(
+    decoded: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verifier = TokenVerifier(SECRET)
+    token = ModuleToken(MODULE, KEY).token()
+    verifier.verify(token)
+    now = time.time()
+    monkeypatch.setattr(tokens, "time", lambda: now - 60)
+    verifier.verify(token)
+    assert decoded == [token, token]
+
+
+def test_no_caller_fills_the_memory_with_tokens(
+    decoded: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "_REMEMBERED", 2)
+    verifier = TokenVerifier(SECRET)
+    first, second, third = (signed(jti=name) for name in "abc")
+    for token in (first, second, third, third, second, first):
+        verifier.verify(token)
+    assert decoded == [first, second, third, first]
+    large = signed(jti="x" * 5000)
+    verifier.verify(large)
+    verifier.verify(large)
+    assert decoded[-2:] == [large, large]
 
 
 def test_a_caller_is_told_which_namespace_it_does_not_reach() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from time import time
 from typing import Any, Final, final
 
 import jwt
@@ -26,6 +27,11 @@ FIRST_PARTY: Final = frozenset(("api", "dagster", "engine"))
 
 #: Seconds by which the clocks of two machines may differ.
 _LEEWAY: Final = 10
+
+#: Verified tokens that are remembered, and characters of one at most: a client sends the same one
+#: for half an hour, and of callers that go on making new ones the memory is bounded.
+_REMEMBERED: Final = 1000
+_LONGEST_REMEMBERED: Final = 4096
 
 #: One text for every failure: what is wrong with a token is nobody's business who has no right one.
 _REFUSED: Final = (
@@ -55,10 +61,25 @@ class Caller:
 
 
 @final
-class TokenVerifier:
-    """Verifies tokens with the project's secret.
+@dataclass(frozen=True, slots=True)
+class _Verified:
+    """What a token was found to be at ``since`` and is until ``end``, seconds since 1970."""
 
-    A token's claim of namespaces is always kept to.
+    caller: Caller
+    since: float
+    end: float
+
+    def holds(self) -> bool:
+        # Not either before it was found, as a clock that was set back may make a token too new.
+        return self.since <= time() < self.end
+
+
+@final
+class TokenVerifier:
+    """Verifies tokens with the project's secret; belongs to one thread.
+
+    A token's claim of namespaces is always kept to. What a token was found to be is remembered, by
+    its whole text, until it expires: verifying one costs as much as a small call does.
 
     Args:
         secret: The project's secret, ``nats.jwt_secret``.
@@ -70,6 +91,7 @@ class TokenVerifier:
     def __init__(self, secret: str, *, own_namespace_only: bool = False) -> None:
         self._secret = secret
         self._own_namespace_only = own_namespace_only
+        self._verified: dict[str, _Verified] = {}
 
     def verify(self, token: str | None) -> Caller:
         """Whom ``token`` names.
@@ -78,12 +100,31 @@ class TokenVerifier:
             Unauthenticated: it is missing, malformed, forged, expired, not valid yet, for one
                 instance of a module, or signed by a module for somebody else.
         """
+        token = token or ""
+        verified = self._verified.get(token)
+        if verified is None or not verified.holds():
+            self._verified.pop(token, None)
+            verified = self._verify(token)
+            self._remember(token, verified)
+        return verified.caller
+
+    def _verify(self, token: str) -> _Verified:
+        now = time()
         try:
-            signed_by_module, claims = self._claims(token or "")
+            signed_by_module, claims = self._claims(token)
             identity, claimed = claims["sub"], _claimed_namespaces(claims)
+            end = int(claims["exp"]) + _LEEWAY
         except Exception as error:
             raise Unauthenticated(_REFUSED) from error
-        return Caller(identity, self._reach(identity, claimed, signed_by_module=signed_by_module))
+        reach = self._reach(identity, claimed, signed_by_module=signed_by_module)
+        return _Verified(Caller(identity, reach), now, end)
+
+    def _remember(self, token: str, verified: _Verified) -> None:
+        if len(token) > _LONGEST_REMEMBERED:
+            return
+        if len(self._verified) >= _REMEMBERED:
+            del self._verified[next(iter(self._verified))]
+        self._verified[token] = verified
 
     def _claims(self, token: str) -> tuple[bool, Mapping[str, Any]]:
         signed_by_module = jwt.get_unverified_header(token).get("kid") == MODULE_KEY_ID
