@@ -65,9 +65,15 @@ class Expected:
 
     async def wait(self, seconds: float) -> Msg | None:
         """The reply, or None when that long has passed or something else happened before."""
-        await asyncio.wait([self._stirred], timeout=max(seconds, 0))
-        if self._stirred.done() and self.reply is None:
-            self._stirred = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        # Not asyncio.wait or wait_for: each reply would take one more round of the loop.
+        silence = loop.call_later(max(seconds, 0), self.stir)
+        try:
+            await self._stirred
+        finally:
+            silence.cancel()
+        if self.reply is None:
+            self._stirred = loop.create_future()
         return self.reply
 
 
