@@ -18,7 +18,7 @@ IN_PROCESS: Final = "Documents-SQLite-async"
 REMOTE: Final = "Documents-NATS"
 
 #: How much more a turn may store at the end than at the start and still be called flat: what a
-#: list names of its chunks grows and shrinks, by up to 23 references.
+#: list names of its chunks grows and shrinks, by up to 15 references.
 FLATNESS: Final = 1.15
 
 

@@ -64,6 +64,7 @@ class UniquenessContract(DocumentPortContract):
         documents.put(NS, "c", "y", {"a": 1})
         documents.delete(NS, "c", "y")
         documents.put(NS, "c", "z", {"a": 1})
+        assert [item.id for item in documents.find(NS, "c").items] == ["x", "z"]
 
     def test_a_wrong_version_is_told_before_a_taken_value(self, documents):
         documents.ensure_collection(NS, CollectionSpec("c", [FieldSpec("a", "json", unique=True)]))

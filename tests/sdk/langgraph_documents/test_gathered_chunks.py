@@ -112,7 +112,7 @@ def test_a_list_that_shrinks_below_a_gathered_chunk_shares_its_elements() -> Non
 
 
 def test_a_turn_writes_the_same_however_long_the_list() -> None:
-    """The blob of 2,000 messages names 22 chunks at the most, not 63."""
+    """The blob of up to 2,000 messages names 15 chunks at the most, not 63."""
     store = MemoryDocuments()
     codec = Codec(store.for_namespace("n"))
     state = messages(2_000)

@@ -107,7 +107,7 @@ def test_pending_writes_come_back_as_they_were(writes: Any) -> None:
 
 
 def test_a_growing_list_costs_the_same_each_step() -> None:
-    """But for the blob's list of chunks: 70 bytes for every 32 elements."""
+    """But for the blob's list of chunks: 70 bytes for every 32 elements until 256 are gathered."""
     store = MemoryDocuments()
     codec = Codec(store.for_namespace("n"))
     messages = [f"message {number} " + "m" * 500 for number in range(200)]

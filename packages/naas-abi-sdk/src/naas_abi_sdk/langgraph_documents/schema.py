@@ -49,8 +49,8 @@ INLINE_LIMIT: Final = 1024
 CHUNK_SIZE: Final = 32
 
 #: Elements of the chunks that full chunks are gathered into, the largest first, so that what a
-#: list names stays short: 8,000 messages are 22 references at the most, not 250. Sixteen times
-#: fewer at each step would name up to twice as many, four times fewer would write more often.
+#: list names stays short: of up to 2,047 messages 15 chunks at the most instead of 64, and one more
+#: for every 2,048. A smaller step would rewrite references more often, a larger one name more.
 GATHERED_SIZES: Final = (2048, 256)
 
 #: Bytes that one read of values may be estimated at: a quarter of an 8 MiB broker limit.
@@ -62,7 +62,7 @@ DOCUMENT_OVERHEAD: Final = 4096
 #: Bytes that a reference in a chunk is estimated at.
 LISTING_BYTES: Final = 100
 
-#: Estimated bytes of a full chunk of 32 references.
+#: Estimated bytes of a full chunk of 32 references: what peers that never gather count with.
 CHUNK_BYTES: Final = CHUNK_SIZE * LISTING_BYTES + DOCUMENT_OVERHEAD
 
 #: Estimated bytes of a document whose payload length is not known before it is read.

@@ -1,7 +1,8 @@
 """Documents in one SQLite file: the embedded store. See :mod:`.sql.layout` for its tables.
 
-Every write is one transaction in a write-ahead log, on disk when the call returns. Several threads
-and processes may use a file; readers never wait, writers queue for at most ``timeout`` seconds.
+Every write is whole in one transaction in a write-ahead log, on disk when the call returns; threads
+that write at the same time share one. Several threads and processes may use a file; readers never
+wait, writers queue for at most ``timeout`` seconds.
 """
 
 from __future__ import annotations
